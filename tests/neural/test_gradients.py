@@ -1,67 +1,23 @@
 """Networks in PyTorch: their scores against the native ones, their losses' gradients against differences."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from graph_toys import treebank
-from neural_toys import SMALL, neural_scorer
+from neural_toys import neural_scorer
 
 torch = pytest.importorskip("torch", reason="networks are trained with PyTorch")
 
-from arbora.costs import COST  # noqa: E402
-from arbora.data.encode import Names  # noqa: E402
+from problem_toys import COLUMNS, NAMES, check_gradient, problem_of  # noqa: E402
+
 from arbora.interfaces import PartKind, Query  # noqa: E402
 from arbora.learners import AdamW, Muon  # noqa: E402
 from arbora.learners.adamw import AdamWRun  # noqa: E402
 from arbora.losses import Local  # noqa: E402
-from arbora.neural.build import build_scorer, network_of, targets  # noqa: E402
+from arbora.neural.build import network_of  # noqa: E402
 from arbora.neural.data import TrainingData, WordReader  # noqa: E402
-from arbora.neural.problem import NetworkProblem  # noqa: E402
 from arbora.neural.run import orthogonal  # noqa: E402
-from arbora.neural.settings import NeuralSettings  # noqa: E402
-from arbora.registry import families, losses  # noqa: E402
-from arbora.scorers.network import PREDICTED  # noqa: E402
-from arbora.scorers.neural import NeuralScorer  # noqa: E402
 from arbora.types import weights_of  # noqa: E402
 
-COLUMNS = treebank(12, seed=5)
-NAMES = Names.of(COLUMNS)
 GIVEN = ("upos",)
-
-
-def problem_of(loss="local", family="nonprojective", *, siblings=False, given=(), threads=1, heads=None):
-    settings = replace(NeuralSettings(), **SMALL, sibling_size=3)
-    options = {"settings": settings, "given": given, "predicted": PREDICTED, "labelled": True}
-    scorer = build_scorer(NeuralScorer, COLUMNS, NAMES, siblings=siblings, **options)
-    rng = np.random.default_rng(1)
-    scorer = scorer.with_weights(rng.normal(scale=0.4, size=scorer.size).astype(np.float32))
-    inputs = scorer.vocabulary.encode(COLUMNS)
-    known = np.asarray(COLUMNS.heads) if heads is None else heads
-    data = TrainingData(WordReader(inputs), known, NAMES.label_numbers(COLUMNS), targets(scorer, COLUMNS))
-    return NetworkProblem(
-        scorer,
-        network_of(scorer, settings),
-        data,
-        family=families.create(family),
-        loss=losses.create(loss),
-        cost=COST,
-        weights=dict.fromkeys(PREDICTED, 0.7),
-        threads=threads,
-    )
-
-
-def difference_along(problem, indices, direction, step=1e-6):
-    """The derivative of the loss along a direction of the weights, in float64."""
-    weights = [each for _, each in problem.network.tensors()]
-    start, values = [each.detach().clone() for each in weights], []
-    for sign in (1.0, -1.0):
-        for each, value, change in zip(weights, start, direction, strict=True):
-            each.data = value + sign * step * change
-        values.append(problem.backward(indices))
-    for each, value in zip(weights, start, strict=True):
-        each.data = value
-    return (values[0] - values[1]) / (2 * step)
 
 
 @pytest.mark.parametrize("family", ["projective", "nonprojective"])
@@ -99,18 +55,6 @@ def test_two_passes_without_dropout_are_one():
             object.__setattr__(each.network.settings, name, 0.0)
     every = np.arange(len(problem))
     assert twice.backward(every) == pytest.approx(problem.backward(every))
-
-
-def check_gradient(problem, training=False):
-    network = problem.network.double().train(training)
-    indices = np.arange(len(problem))
-    problem.backward(indices)
-    gradient = [each.grad.clone() for _, each in network.tensors()]
-    torch.manual_seed(0)
-    for _ in range(3):
-        direction = [torch.randn_like(each) for each in gradient]
-        expected = sum(float((g * d).sum()) for g, d in zip(gradient, direction, strict=True))
-        assert difference_along(problem, indices, direction) == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

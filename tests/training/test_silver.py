@@ -1,13 +1,20 @@
 """Raw text with a teacher's trees, and students that learn from it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from errors import rejects
+from neural_toys import SMALL as NETWORK
 from pipeline_toys import SMALL, columns, trained
 
 from arbora.data.columns import Columns
+from arbora.data.soft import SoftTrees
 from arbora.data.treebank import read_columns
-from arbora.errors import InputError
+from arbora.errors import InputError, ModelError
+from arbora.progress import Silent
+from arbora.search.request import Temperatures
+from arbora.storage.model_file import write_model
 from arbora.training import silver
 from arbora.training.config import make_config
 from arbora.training.silver import SilverSettings, distil, make_silver, student_config
@@ -112,13 +119,57 @@ def test_epochs_and_embeddings_follow_the_amount_of_silver():
     chosen = student_config(make_config({"parser": "neural"}), gold, whole, 5)
     assert chosen.parameters["epochs"] == 5
     assert chosen.neural.least == 10
+    assert chosen.neural.dropout == 0.1
     assert (chosen.trees, chosen.roots) == ("projective", "single")
-    kept = {"parser": "neural", "neural": {"least": 3}, "parameters": {"epochs": 7}}
+    kept = {"parser": "neural", "neural": {"least": 3, "dropout": 0.3}, "parameters": {"epochs": 7}}
     chosen = student_config(make_config(kept), gold, whole, 5)
-    assert (chosen.parameters["epochs"], chosen.neural.least) == (7, 3)
+    assert (chosen.parameters["epochs"], chosen.neural.least, chosen.neural.dropout) == (7, 3, 0.3)
     linear = student_config(make_config({"parser": "graph"}), gold, whole, 5)
     assert (
         2
         <= linear.parameters["epochs"]
         < make_config({"parser": "graph"}).make_learner().settings()["epochs"]
     )
+
+
+def test_a_network_learns_the_probabilities(text, tmp_path):
+    pytest.importorskip("torch", reason="networks are trained with PyTorch")
+    gold, dev = columns(10), columns(20, seed=1)
+    doubtful = replace(TEACHER.parser, calibration=Temperatures(trees=20.0, labels=20.0))
+    teacher = replace(TEACHER, parser=doubtful)
+    config = {"parser": "neural", "neural": NETWORK, "parameters": {"epochs": 3, "words": 40}}
+    notes = []
+
+    class Notes(Silent):
+        def note(self, text):
+            notes.append(text)
+
+    options = {"folder": tmp_path / "silver", "config": config, "silver": ALL, "observer": Notes()}
+    soft = distil(teacher, text, gold, dev, **options)
+    assert any("soft targets" in note for note in notes)
+    hard = distil(teacher, text, gold, dev, **{**options, "silver": replace(ALL, targets="hard")})
+    assert not np.array_equal(soft.parser.scorer.weights(), hard.parser.scorer.weights())
+    again = distil(teacher, text, gold, dev, **options)
+    assert np.array_equal(soft.parser.scorer.weights(), again.parser.scorer.weights())
+
+
+def test_linear_students_have_no_soft_targets(text, tmp_path):
+    config = {**SMALL, "parser": "graph"}
+    soft = replace(ALL, targets="soft")
+    with rejects(InputError, field="targets"):
+        distil(TEACHER, text, columns(10), folder=tmp_path / "silver", config=config, silver=soft)
+
+
+def test_damaged_probabilities_are_rejected(text, tmp_path):
+    pytest.importorskip("torch", reason="networks are trained with PyTorch")
+    folder = tmp_path / "silver"
+    files = make_silver(TEACHER, text, folder, ALL)
+    config = {"parser": "neural", "neural": NETWORK, "parameters": {"epochs": 1}}
+    (folder / "000001.soft").write_bytes((folder / "000000.soft").read_bytes()[:-9])
+    with pytest.raises(ModelError):
+        distil(TEACHER, text, columns(10), folder=folder, config=config, silver=ALL)
+    lengths = np.diff(read_columns(files[1]).offsets)
+    few = SoftTrees.certain(np.zeros(int(lengths.sum()) - 1), np.zeros(int(lengths.sum()) - 1), ())
+    write_model(folder / "000001.soft", few.to_tensors(), {"kind": "silver"})
+    with pytest.raises(ModelError):
+        distil(TEACHER, text, columns(10), folder=folder, config=config, silver=ALL)

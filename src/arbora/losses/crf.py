@@ -12,6 +12,7 @@ from typing import Any
 
 from arbora.inference.tree_parts import restricted
 from arbora.interfaces import Cost, Family, GoldTree, Loss, PartScores, Query
+from arbora.losses.local import expected
 
 
 class Crf(Loss):
@@ -28,14 +29,19 @@ class Crf(Loss):
         expected, observed = family.marginals(scores), family.marginals(known)
         return max(0.0, loss), {kind: expected[kind] - observed[kind] for kind in scores}
 
-    def on_tensors(self, arcs: Any, heads: Any, inside: Any, family: Family) -> Any:
+    def on_tensors(self, arcs: Any, heads: Any, inside: Any, family: Family, soft: Any = None) -> Any:
         """The same, summed over a padded batch of PyTorch's tensors; None where a head is unknown.
 
-        `arcs`: (B, T+1, T+1); `heads`: (B, T+1); `inside`: (B, T+1), whether there is a node.
+        `arcs`: (B, T+1, T+1); `heads`: (B, T+1); `inside`: (B, T+1), whether there is a node. `soft`: the
+        likeliest heads and their shares, (B, T+1, k) each, where gold trees are not certain; then the loss is
+        log Z minus the mean score of a tree: the cross-entropy of two distributions over trees.
         """
         if bool(((heads < 0) & inside)[:, 1:].any()):
             return None
         from arbora.inference.torch import TreeDistribution
 
         options: Any = {"mask": inside[:, 1:], "trees": family.trees, "roots": family.roots}
-        return -TreeDistribution(arcs, **options).log_prob(heads).sum()
+        trees = TreeDistribution(arcs, **options)
+        if soft is not None:
+            return trees.log_partition.sum() - expected(arcs.transpose(1, 2), *soft)
+        return -trees.log_prob(heads).sum()

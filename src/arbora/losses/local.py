@@ -36,14 +36,22 @@ class Local(Loss):
         zeros = {kind: np.zeros(np.shape(array)) for kind, array in scores.items()}
         return loss, {**zeros, **split_labels(difference, used)}
 
-    def on_tensors(self, arcs: Any, heads: Any, inside: Any, family: Family) -> Any:
+    def on_tensors(self, arcs: Any, heads: Any, inside: Any, family: Family, soft: Any = None) -> Any:
         """The same, summed over a padded batch of PyTorch's tensors; differentiable.
 
-        `arcs`: (B, T+1, T+1); `heads`: (B, T+1), -1 for unknown; `inside`: (B, T+1), whether there is a node.
+        `arcs`: (B, T+1, T+1); `heads`: (B, T+1), -1 for unknown; `inside`: (B, T+1), whether there is a node;
+        `soft`: the likeliest heads and their shares, (B, T+1, k) each, where gold trees are not certain.
         """
         known = heads >= 0
         rows = head_rows(arcs, inside, known)
+        if soft is not None:
+            return rows.logsumexp(dim=1).sum() - expected(rows, *(each[known] for each in soft))
         return (rows.logsumexp(dim=1) - rows.gather(1, heads[known][:, None])[:, 0]).sum()
+
+
+def expected(scores: Any, values: Any, shares: Any) -> Any:
+    """Σ over rows of the mean of scores under shares; PyTorch's tensors (..., V), (..., k) and (..., k)."""
+    return (shares * scores.gather(-1, values).masked_fill(shares == 0.0, 0.0)).sum()
 
 
 def head_rows(arcs: Any, inside: Any, words: Any) -> Any:

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from arbora.data.soft import Likeliest, SoftTrees
 from arbora.interfaces import GoldTree
 from arbora.neural.heads import Group, GuideRows, Sentences
 from arbora.neural.network import GAP, WordRows
@@ -30,6 +31,7 @@ class Gold:
     heads: Tensor  # (N,), the rows of heads
     labels: Tensor  # (N,)
     outputs: dict[str, Tensor]  # (N,) each
+    soft_labels: tuple[Tensor, Tensor] | None = None  # the likeliest labels and their shares, (N, k) each
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +70,14 @@ class Layout:
     def tensor(self, values: Ints | Longs) -> Tensor:
         whole = torch.from_numpy(np.ascontiguousarray(values, np.int64))
         return whole.to(self.device, non_blocking=True)
+
+    def likeliest(self, given: Likeliest, nodes: Longs | None = None) -> tuple[Tensor, Tensor]:
+        """The values of nodes and their shares, (N, k) or (*nodes, k); no shares for the root and for N."""
+        rows = np.append(np.where(self.is_root, 0, np.cumsum(~self.is_root)), 0)
+        rows = rows[:-1] if nodes is None else rows[nodes]
+        values = np.append(np.zeros_like(given.values[:1]), given.values, axis=0)[rows]
+        shares = np.append(np.zeros_like(given.shares[:1]), given.shares, axis=0)[rows]
+        return self.tensor(values), torch.from_numpy(shares.astype(np.float32)).to(self.device)
 
 
 class Reader(Protocol):
@@ -142,6 +152,8 @@ class TrainingData:
     outputs: Mapping[str, Ints]
     guide: Ints | None = None
     """The heads of a guide's trees; the reader has the rows of their labels."""
+    soft: SoftTrees | None = None
+    """The likeliest heads and labels, where those above are not certain."""
 
     @cached_property
     def first(self) -> Longs:
@@ -157,11 +169,14 @@ class TrainingData:
         tensor, nodes, starts = layout.tensor, layout.nodes, layout.starts
         heads, labels = layout.spread(self.heads, -1), layout.spread(self.labels, -1)
 
+        soft = None if self.soft is None else self.soft.select(layout.words)
+
         def group(members: Longs) -> Group:
             padded = np.full((len(members), int(nodes[members].max())), starts[-1], np.int64)
             inside = np.arange(padded.shape[1]) < nodes[members][:, None]
             padded[inside] = ranges(starts[members], nodes[members])
-            return Group(members.tolist(), tensor(padded), tensor(np.append(heads, -1)[padded]))
+            likely = None if soft is None else layout.likeliest(soft.heads, padded)
+            return Group(members.tolist(), tensor(padded), tensor(np.append(heads, -1)[padded]), likely)
 
         padding = 1.0 if torch.device(device).type == "cuda" else MOST_PADDING
         guide = None
@@ -181,7 +196,8 @@ class TrainingData:
         trees = [GoldTree(*(each.astype(np.int32) for each in pair)) for pair in pairs]
         outputs = {name: tensor(layout.spread(values, -1)) for name, values in self.outputs.items()}
         head_rows = np.where(heads >= 0, heads + starts[layout.sentence], -1)
-        return sentences, Gold(trees, tensor(head_rows), tensor(labels), outputs)
+        soft_labels = None if soft is None else layout.likeliest(soft.labels)
+        return sentences, Gold(trees, tensor(head_rows), tensor(labels), outputs, soft_labels)
 
 
 def ranges(starts: Longs, lengths: Longs) -> Longs:

@@ -44,6 +44,7 @@ class Group:
     sentences: list[int]
     nodes: Tensor  # (B, T+1), the row of each node; N past the end
     heads: Tensor  # (B, T+1), of the gold trees; -1 for unknown and past the end
+    soft: tuple[Tensor, Tensor] | None = None  # the likeliest heads and their shares, (B, T+1, k) each
 
     def pad(self, rows: Tensor) -> Tensor:
         """(B, T+1, ...), 0 past the end of a sentence, from rows of all nodes."""

@@ -28,7 +28,7 @@ from torch.nn import functional
 from arbora._core import Weights
 from arbora.errors import InputError
 from arbora.interfaces import Answer, Cost, Family, GoldTree, Loss, PartKind, Query
-from arbora.losses.local import head_rows
+from arbora.losses.local import expected, head_rows
 from arbora.neural.data import Gold, TrainingData
 from arbora.neural.heads import Heads, Sentences, States
 from arbora.neural.run import MuonRun, NetworkRun
@@ -162,7 +162,7 @@ class NetworkProblem(BaseProblem):
         known = torch.nonzero((gold.heads >= 0) & (gold.labels >= 0))[:, 0]
         if self.network.counts.labels and len(known):
             scores = self.network.label_scores(states, gold.heads[known], known, batch)
-            parts.append(functional.cross_entropy(scores, gold.labels[known], reduction="sum"))
+            parts.append(_label_loss(scores, known, gold))
             if self.consistency:
                 choices.append((1.0, scores))
         for name, scores in self.network.output_scores(states, batch):
@@ -185,7 +185,9 @@ class NetworkProblem(BaseProblem):
                 choices.append((1.0, head_rows(arcs, inside, is_word)))
             loss = None
             if on_tensors is not None and len(scores) == 1:
-                loss = on_tensors(arcs, group.heads, inside, self.family)
+                loss = on_tensors(arcs, group.heads, inside, self.family, group.soft)
+            if loss is None and group.soft is not None:
+                raise InputError("expected the loss local or crf over whole trees of order 1", field="soft")
             if loss is None:
                 own, loss = self._loss_of_sentences(scores, [gold.trees[i] for i in group.sentences])
             else:
@@ -210,6 +212,14 @@ class NetworkProblem(BaseProblem):
                 slopes[kind][place] = gradient[kind]
         tensors = {kind: torch.from_numpy(slope).to(given[kind]) for kind, slope in slopes.items()}
         return value, sum((tensors[k] * given[k]).sum() for k in given)
+
+
+def _label_loss(scores: Tensor, words: Tensor, gold: Gold) -> Tensor:
+    """The cross-entropy of the labels of some words, summed; scores: (words, labels)."""
+    if gold.soft_labels is None:
+        return functional.cross_entropy(scores, gold.labels[words], reduction="sum")
+    values, shares = (each[words] for each in gold.soft_labels)
+    return -expected(scores.log_softmax(dim=1), values, shares)
 
 
 def _difference(first: Tensor, second: Tensor) -> Tensor:

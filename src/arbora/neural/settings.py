@@ -68,7 +68,7 @@ class NeuralSettings(Settings):
     pieces: Literal["mean", "first"] = parameter(
         "mean", "with an encoder: a word's state is the mean of its pieces' states, or that of the first"
     )
-    encoder_rate: float = parameter(5e-5, "with an encoder: the learning rate of its last layer", above=0.0)
+    encoder_rate: float = parameter(1e-4, "with an encoder: the learning rate of its last layer", above=0.0)
     layer_decay: float = parameter(
         0.9, "with an encoder: a layer's learning rate, divided by that of the next", above=0.0, most=1.0
     )

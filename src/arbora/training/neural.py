@@ -22,7 +22,7 @@ from arbora.scorers.network import PREDICTED, NetworkScorer, rounded
 from arbora.scorers.neural import NeuralScorer
 from arbora.scorers.vocabulary import joined
 from arbora.search.neural import NeuralSearch
-from arbora.storage.bundled import find_model
+from arbora.storage.models import find_model
 from arbora.storage.vectors import WordVectors, read_vectors
 from arbora.training.recipes import NETWORK_SETTINGS, PRUNER_SETTINGS, Dev, Done, Recipe, Value, named
 
@@ -60,6 +60,7 @@ class NeuralRecipe(Recipe):
     patience = 20
     tags = "none"
     is_linear = has_clusters = False
+    learns_softly = True
     loss_learners: ClassVar = {}
     parameters: ClassVar = {
         name: {"epochs": 50, "schedule": "cosine", "warmup": 200, "average": 0.999, "decay": 0.16}
@@ -217,7 +218,14 @@ class NeuralRecipe(Recipe):
         return NetworkProblem(
             scorer,
             scorer.in_torch(c.neural),
-            TrainingData(reader, heads, labels, targets(scorer, self.columns), guide and guide.heads),
+            TrainingData(
+                reader,
+                heads,
+                labels,
+                targets(scorer, self.columns),
+                guide and guide.heads,
+                self.soft and self.soft.with_names(self.names.labels),
+            ),
             family=self._search(scorer).family,
             loss=losses.create(c.loss),
             cost=c.cost,

@@ -11,6 +11,7 @@ any number of threads.
 from __future__ import annotations
 
 import os
+import time
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -23,7 +24,8 @@ from numpy.typing import NDArray
 from arbora.data.clusters import WordClusters
 from arbora.data.columns import Columns
 from arbora.data.encode import GuideTrees
-from arbora.errors import ModelError
+from arbora.data.soft import SoftTrees
+from arbora.errors import InputError, ModelError
 from arbora.formatting import show_scores
 from arbora.interfaces import Progress, Query
 from arbora.learners._online import require_answers
@@ -40,6 +42,8 @@ from arbora.training.stacking import Guide, guide_scores, guide_trees
 from arbora.types import Floats
 
 KIND = "checkpoint"
+LONG = 1.0
+"""Seconds for a checkpoint above which not every epoch writes one."""
 CHANGED = {
     "data": "the treebanks have changed",
     "vectors file": "the file of vectors has changed",
@@ -60,10 +64,11 @@ class ParserTraining:
         observer: Observer,
         clusters: WordClusters | None = None,
         like: Parser | None = None,
+        soft: SoftTrees | None = None,
     ) -> None:
         """`dev` was checked, see `check_dev`; `clusters` are those of the configuration.
 
-        `like`: a parser whose word vectors are used again.
+        `like`: a parser whose word vectors are used again. `soft`: probabilities of trees to learn from.
         """
         check_treebank(train, labelled=config.labels != "none", partial=config.learns_from_parts)
         c = self.config = resolve(config, train)
@@ -76,7 +81,10 @@ class ParserTraining:
             observer.note(decision)
         guide = None if self.guide is None else self.guide.parser
         self.recipe = c.recipe(c, train, dev, guide, threads, observer, clusters)
-        self.recipe.like = like
+        self.recipe.like, self.recipe.soft = like, soft
+        if soft is not None and (not self.recipe.learns_softly or self.recipe.lifts is not None):
+            what = 'only for parser = "neural", without pseudo-projective trees'
+            raise InputError(f"{what}, got {c.kind}; learn from hard trees", field="targets")
         for note in self.recipe.notes():
             observer.note(note)
         require_answers(  # before any stage is trained
@@ -86,6 +94,8 @@ class ParserTraining:
             [*self.recipe.better_settings(), "another learner"],
         )
         self.fingerprint = zlib.crc32(train.to_bytes(), 0 if dev is None else zlib.crc32(dev.to_bytes()))
+        for array in () if soft is None else soft.to_tensors().values():
+            self.fingerprint = zlib.crc32(array.tobytes(), self.fingerprint)
 
     def run(
         self, path: str | os.PathLike[str] | None = None, *, resume: bool = False, calibrate: bool = True
@@ -210,10 +220,11 @@ class Checkpoint:
         """The stage that `load` found unfinished."""
         self.going_on: tuple[Mapping[str, NDArray[Any]], Best] | None = None
         """Its learner's state and its best epoch."""
+        self._next = 0.0
 
     def save(self, stage: str, progress: Progress, best: Best) -> None:
-        """Replace the file."""
-        if self.path is None or best.weights is None:
+        """Replace the file; not after every epoch if that would take more than a tenth of the time."""
+        if self.path is None or best.weights is None or (begin := time.monotonic()) < self._next:
             return
         tensors: dict[str, Any] = {f"finished.{name}": done.weights for name, done in self.finished.items()}
         tensors["best"] = best.weights
@@ -229,6 +240,8 @@ class Checkpoint:
             "flags": flags,
         }
         write_model(self.path, tensors, metadata)
+        if (spent := time.monotonic() - begin) > LONG:
+            self._next = begin + 10 * spent
 
     def load(self) -> None:
         """Read the file, if there is one; ModelError if it is of another training."""

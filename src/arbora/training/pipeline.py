@@ -19,6 +19,7 @@ import numpy as np
 from arbora.data.clusters import WordClusters
 from arbora.data.columns import COMMENT, Columns
 from arbora.data.encode import filled
+from arbora.data.soft import SoftTrees
 from arbora.data.treebank import Treebank, gather
 from arbora.errors import require_threads
 from arbora.parsing.parser import Parser
@@ -29,7 +30,7 @@ from arbora.pipeline.tagger import Tagger, train_tagger
 from arbora.pipeline.train_segmenter import SegmenterSettings, train_with_reports
 from arbora.pipeline.words import agreement, annotation_scores
 from arbora.progress import Observer, Scores, Silent
-from arbora.storage.bundled import find_model
+from arbora.storage.models import find_model
 from arbora.training.annotation import (
     check_dev,
     check_treebank,
@@ -104,6 +105,7 @@ def train(
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
     segmenter: Segmenter | None = None,
+    soft: SoftTrees | None = None,
 ) -> Trained:
     """Train all parts of a model that the treebank has annotation for; evaluate on `dev` after each epoch.
 
@@ -113,7 +115,8 @@ def train(
     the name of a TOML file with them.
     `checkpoint` names a file that is written after each epoch of the parser's training; with `resume`
     training goes on from it, to the same bytes as without the interruption. Ctrl-C ends the parser's training
-    and keeps the best epoch so far. `segmenter` is used instead of a new one.
+    and keeps the best epoch so far. `segmenter` is used instead of a new one. `soft`: probabilities of the
+    treebank's heads and labels, from which a neural parser learns.
     """
     require_threads(threads)
     settings = make_config(config)
@@ -149,7 +152,7 @@ def train(
             annotator = WordAnnotator(tools.tagger, tools.lemmatizer)
             dev_columns = annotator.annotate(dev_columns, threads=threads)
     clusters = tools.clusters if settings.recipe.has_clusters else None
-    training = ParserTraining(columns, dev_columns, settings, threads, observer, clusters)
+    training = ParserTraining(columns, dev_columns, settings, threads, observer, clusters, soft=soft)
     parser, interrupted = training.run(checkpoint, resume=resume)
     scores: Scores = parser.about["dev"]
     reports = [*tools.reports, *parser.about["epochs"]]
@@ -216,18 +219,18 @@ class Tools:
 def _segmenter(
     train: Columns, dev: Columns | None, settings: SegmenterSettings, observer: Observer
 ) -> tuple[Segmenter | None, list[dict[str, Any]]]:
-    if settings.spaces != "guessed" and not _has_text(train):
+    if settings.spaces != "guessed" and not has_text(train):
         observer.note(
             "segmenter: none, since the treebank does not mark spaces (`# text`, SpaceAfter=No); "
             'segmenter.spaces = "guessed" learns from likely ones'
         )
         return None, []
-    if dev is not None and settings.spaces != "guessed" and not _has_text(dev):
+    if dev is not None and settings.spaces != "guessed" and not has_text(dev):
         dev = None
     return train_with_reports(train, dev, settings, observer)
 
 
-def _has_text(columns: Columns) -> bool:
+def has_text(columns: Columns) -> bool:
     """Whether a treebank says where there is no space between words."""
     if any("SpaceAfter=No" in misc for misc in columns.strings("misc")):
         return True

@@ -20,6 +20,7 @@ from arbora.data.clusters import WordClusters
 from arbora.data.columns import PIECE, Columns, TextColumn
 from arbora.data.encode import Batch, GuideTrees, Names
 from arbora.data.projectivize import PseudoProjective
+from arbora.data.soft import SoftTrees
 from arbora.errors import InputError, UnknownNameError
 from arbora.interfaces import PartKind, Problem, Query, Roots, Scorer, Trees
 from arbora.learners.stage import Stage
@@ -139,6 +140,8 @@ class Recipe(ABC):
     """Whether scores are those of the built-in linear scorer."""
     loss_learners: ClassVar[dict[str, str]] = {"crf": "adagrad", "hinge": "passive_aggressive"}
     """The learner of each loss that can be chosen."""
+    learns_softly: ClassVar[bool] = False
+    """Whether it learns from probabilities of trees, too."""
     general_search: ClassVar[str] = ""
     """The search that finds the same trees with any scorer, if search is exact."""
     dependent: ClassVar[Dependent] = {
@@ -166,6 +169,7 @@ class Recipe(ABC):
         """`config` is resolved: nothing is `auto`. A guide's trees are added to `train` and `dev` later."""
         c = self.config = config
         self.like: Parser | None = None
+        self.soft: SoftTrees | None = None
         self.guide, self.threads, self.observer = guide, threads, observer
         self.learner = c.make_learner()
         trees, roots = cast("Trees", c.trees), cast("Roots", c.roots)

@@ -1,9 +1,12 @@
 """Learning from a teacher: raw text gets the trees of one model, and another is trained on them and on gold.
 
-The teacher parses the text piece by piece. Each piece becomes a file of its own in a folder, so that a second
-run goes on where the first one stopped. Sentences are kept if their heads are probable enough; heads that are
-not probable can stay unknown. In training, gold sentences are repeated until there are `share` silver words
-for each gold word.
+The teacher parses the text piece by piece. Each piece becomes two files in a folder, of trees and of
+probabilities, so that a second run goes on where the first one stopped. Sentences are kept if their heads are
+probable enough; heads that are not probable can stay unknown. In training, gold sentences are repeated until
+there are `share` silver words for each gold word.
+
+With soft targets, a network learns the teacher's probabilities of heads and labels [hinton-2015]. With the
+loss `crf` the loss of a sentence is the exact cross-entropy of the two distributions over its trees.
 """
 
 from __future__ import annotations
@@ -11,33 +14,43 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from arbora.data.columns import TEXT_COLUMNS, Columns
+from arbora.data.encode import numbers_of
+from arbora.data.soft import SoftTrees
 from arbora.data.treebank import Treebank, gather, read_columns
 from arbora.errors import InputError
 from arbora.interfaces import Query
 from arbora.pipeline.pipeline import Pipeline
 from arbora.progress import Observer, Silent
+from arbora.search.confidence import split_arcs
 from arbora.settings import Settings, parameter, to_dict
 from arbora.storage.files import file_checksum, open_output, read_text
+from arbora.storage.model_file import read_model, write_model
 from arbora.training.annotation import check_treebank
 from arbora.training.config import TrainConfig, make_config
 from arbora.training.pipeline import Trained, train
 from arbora.training.resolve import choose_parser, resolve
-from arbora.types import Longs
 
 SHARD_WORDS = 20_000
 MANIFEST = "manifest.json"
+SOFT = ".soft"
+"""The ending of files with probabilities."""
 LONGER = 2.0
-"""Steps of a student, divided by those of the same parser without silver data."""
+"""Words that a student sees, divided by those that the same parser without silver data sees."""
+LARGE, STEP_WORDS = 1_000_000, 4000
+"""With more words than the first, a step of a network sees so many."""
+# Chosen on UD_English-EWT dev: with silver data, there is little to overfit.
+DROPOUT = {"feature_dropout": 0.2, "dropout": 0.1, "recurrent_dropout": 0.05, "hidden_dropout": 0.1}
+SOFT_LOSSES = ("auto", "local", "crf")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +67,9 @@ class SilverSettings(Settings):
         0.0, "heads less probable than this stay unknown; needs a loss that allows it", least=0.0, most=1.0
     )
     share: float = parameter(3.0, "silver words for each gold word in training", above=0.0)
+    targets: Literal["auto", "hard", "soft"] = parameter(
+        "auto", "learn the teacher's trees, or its probabilities; auto: soft for neural students, else hard"
+    )
 
 
 def distil(
@@ -82,19 +98,22 @@ def distil(
     added = Columns.concat([read_columns(file) for file in files], os.fspath(folder))
     copies = max(1, round(added.words / (silver.share * columns.words)))
     whole = Columns.concat([*[columns] * copies, added], f"{columns.source} + {os.fspath(folder)}")
-    times = f"gold {copies} times" if copies > 1 else "gold once"
-    observer.note(f"silver: {len(added):,} sentences, {added.words:,} words; {times}")
     settings = student_config(make_config(config), columns, whole, copies)
+    can_be_soft = settings.kind == "neural" and settings.loss in SOFT_LOSSES and not silver.least_head
+    targets = ("soft" if can_be_soft else "hard") if silver.targets == "auto" else silver.targets
+    soft = _soft_targets(files, teacher, columns, copies) if targets == "soft" else None
+    times = f"gold {copies} times" if copies > 1 else "gold once"
+    observer.note(f"silver: {len(added):,} sentences, {added.words:,} words, {targets} targets; {times}")
     options: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "segmenter": teacher.segmenter}
-    return train(whole, dev, config=settings, threads=threads, observer=observer, **options)
+    return train(whole, dev, config=settings, threads=threads, observer=observer, soft=soft, **options)
 
 
 def student_config(config: TrainConfig, gold: Columns, whole: Columns, copies: int) -> TrainConfig:
     """Settings for a treebank with silver sentences, where none are given.
 
     The gold trees decide whether arcs may cross and whether there may be several roots. Epochs have more
-    steps, so there are fewer. Words get an embedding if they occur twice in gold, or as
-    often as that in all sentences.
+    steps, so there are fewer. A network's steps are longer and it needs less dropout. Words get an embedding
+    if they occur twice in gold, or as often as that in all sentences.
     """
     chosen, _ = choose_parser(config, gold)
     decided: Any = resolve(chosen, gold)
@@ -104,10 +123,13 @@ def student_config(config: TrainConfig, gold: Columns, whole: Columns, copies: i
         epochs = int(usual.get("epochs", chosen.make_learner().settings()["epochs"]))
         fewer = max(2, round(LONGER * epochs * gold.words / whole.words))
         chosen = replace(chosen, parameters={**chosen.parameters, "epochs": fewer})
-    if chosen.kind == "neural" and not chosen.is_changed("neural.least"):
-        least = chosen.neural.least * copies
-        chosen = replace(chosen, neural=replace(chosen.neural, least=least))
-    return chosen
+    if chosen.kind != "neural":
+        return chosen
+    own: dict[str, Any] = {"least": chosen.neural.least * copies, **DROPOUT}
+    own = {name: value for name, value in own.items() if not chosen.is_changed(f"neural.{name}")}
+    steps = {"words": STEP_WORDS} if whole.words > LARGE else {}
+    parameters = {**steps, **chosen.parameters}
+    return replace(chosen, neural=replace(chosen.neural, **own), parameters=parameters)
 
 
 def make_silver(
@@ -145,10 +167,14 @@ def make_silver(
             kept = read_columns(path).words if path.stat().st_size else 0
         else:
             found = piece.select(chosen)
-            parsed = _parsed(teacher, found, settings, threads) if len(found) else found
+            kept = 0
+            parsed = found
+            if len(found):
+                parsed, soft = _parsed(teacher, found, settings, threads)
+                write_model(path.with_suffix(SOFT), soft.to_tensors(), {"kind": "silver"})
+                kept = parsed.words
             with open_output(path) as stream:
                 stream.write(parsed.to_bytes())
-            kept = parsed.words
         if kept:
             files.append(path)
         words += kept
@@ -186,17 +212,40 @@ def _new_sentences(columns: Columns, settings: SilverSettings, seen: set[bytes])
                 yield number
 
 
-def _parsed(teacher: Pipeline, columns: Columns, settings: SilverSettings, threads: int) -> Columns:
-    """The sentences that are kept, with the teacher's tags and trees."""
+def _soft_targets(files: Sequence[Path], teacher: Pipeline, gold: Columns, copies: int) -> SoftTrees:
+    """The probabilities of the words of `copies` gold treebanks, then of those in files."""
+    names = teacher.parser.names.labels
+    more = tuple(name for name in gold.strings("deprel") if name not in names)
+    numbers = numbers_of(gold.strings("deprel"), (*names, *more))[gold.ids("deprel")]
+    certain = SoftTrees.certain(gold.heads, numbers, (*names, *more))
+    found = []
+    for path in files:
+        file = read_model(path.with_suffix(SOFT), verify=True)
+        file.require_kind("silver", "probabilities of silver trees")
+        lengths = np.diff(read_columns(path).offsets)
+        try:
+            found.append(SoftTrees.from_tensors(file.tensors, lengths, names))
+        except InputError as error:
+            raise file.error(f"{error}; delete it and its .conllu file to parse them again") from None
+    return SoftTrees.concat([*[certain] * copies, *found])
+
+
+def _parsed(
+    teacher: Pipeline, columns: Columns, settings: SilverSettings, threads: int
+) -> tuple[Columns, SoftTrees]:
+    """The sentences that are kept, with the teacher's tags, trees and probabilities."""
     tagged = teacher.prepare(columns, retag=teacher.annotator is not None, threads=threads)
-    found = teacher.parser.confidence(tagged, threads=threads)
+    found = teacher.parser.confidence(tagged, arc_table=True, label_table=True, threads=threads)
+    lengths, names = np.diff(tagged.offsets), teacher.parser.names.labels
+    table = found.label_table.reshape(tagged.words, -1)
+    soft = SoftTrees.of(split_arcs(found.arc_table, lengths), table, names)
     sums = np.add.reduceat(found.head_probabilities, tagged.offsets[:-1])
-    kept: Longs = np.flatnonzero(sums >= settings.least * np.diff(tagged.offsets))
-    trees = tagged.with_trees(found.heads, found.labels, teacher.parser.names.labels)
+    is_kept = sums >= settings.least * lengths
+    trees = tagged.with_trees(found.heads, found.labels, names)
     is_known = found.head_probabilities >= settings.least_head
     if not is_known.all():
         texts: dict[Any, Any] = {name: (trees.ids(name), trees.strings(name)) for name in TEXT_COLUMNS}
         texts["deprel"] = (np.where(is_known, trees.ids("deprel"), 0), trees.strings("deprel"))
         heads = np.where(is_known, trees.heads, -1)
         trees = Columns.from_arrays(trees.offsets, texts, heads=heads)
-    return trees.select(kept)
+    return trees.select(np.flatnonzero(is_kept)), soft.select(np.repeat(is_kept, lengths))

@@ -19,8 +19,8 @@ from arbora.parsing.parser import Parser
 from arbora.pipeline.words import numbers
 from arbora.progress import Scores
 from arbora.settings import from_dict
-from arbora.storage.bundled import find_model
 from arbora.storage.model_file import read_model
+from arbora.storage.models import find_model
 from arbora.training.config import TrainConfig
 from arbora.training.recipes import attachment, recipe_of
 
