@@ -408,3 +408,32 @@ def test_raw_english_reaches_its_bar(treebank_dir):
     scores = official(dev, from_parts(tensors, metadata).segment(raw_text(dev).text).columns)
     assert scores["words"] > 98.5
     assert scores["sentences"] > 85
+
+
+def test_abbreviations_that_the_treebank_lacks(tmp_path):
+    """They end neither a token before their full stop nor a sentence after it."""
+    path = tmp_path / "abbreviations.txt"
+    path.write_text("approx.\n\nProf.\n")
+    columns = toy_columns(0, 2000)
+    text = raw_text(toy_columns(1, 1)).text
+    first, _, rest = text.partition(" ")
+    with_one = f"{first} approx. {rest}"
+    plain = train_segmenter(columns, settings=SegmenterSettings(bits=16)).segment(with_one)
+    learned = train_segmenter(columns, settings=SegmenterSettings(bits=16, abbreviations=str(path)))
+    found = learned.segment(with_one)
+    assert "approx." in flat(found)
+    assert len(found.columns) == len(learned.segment(text).columns)
+    assert flat(found) != flat(plain)
+
+
+@pytest.mark.parametrize("content", ["", "\n", "et al.\n"])
+def test_other_files_of_abbreviations_are_rejected(tmp_path, content):
+    path = tmp_path / "abbreviations.txt"
+    path.write_text(content)
+    with rejects(InputError, field="abbreviations"):
+        train_segmenter(toy_columns(0, 5), settings=SegmenterSettings(abbreviations=str(path)))
+
+
+def test_the_size_of_the_tables_follows_the_treebank():
+    small = train_segmenter(toy_columns(0, 30), settings=SegmenterSettings(epochs=1))
+    assert small.native.parts()["bits"] < 18

@@ -1,7 +1,8 @@
 """Train a segmenter on the raw text of a treebank.
 
 Users' texts have more layouts than treebanks: line breaks within sentences, one sentence per line, or lines
-without final punctuation. So a segmenter is trained on the text as it is, and again with random layouts.
+without final punctuation. So a segmenter is trained on the text as it is, and again in random layouts. A list
+of abbreviations that are rare in the treebank is learned from a copy of the text with some of them put in.
 """
 
 from __future__ import annotations
@@ -11,17 +12,19 @@ import random
 import time
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from arbora import _core
 from arbora.data.raw_text import RawText, Spaces, Tokens, join_tokens, raw_text, tokens_of
-from arbora.errors import DataError, as_utf8
+from arbora.errors import DataError, InputError, as_utf8
 from arbora.interfaces import Epoch
 from arbora.pipeline.segmenter import Segmenter
+from arbora.pipeline.words import auto_bits
 from arbora.progress import EpochReport, Observer, Scores, Silent
 from arbora.settings import Settings, parameter
+from arbora.storage.files import read_text
 from arbora.types import Longs
 
 if TYPE_CHECKING:
@@ -31,6 +34,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("arbora")
 
+LAYOUTS = 2
+"""Random layouts of the text to learn from."""
+INSERTED = 0.005
+"""Share of the places between words that get an abbreviation."""
+SHORTEST = 5
+"""Tokens of the shortest sentence that gets one."""
+
 
 @dataclass(frozen=True, slots=True)
 class SegmenterSettings(Settings):
@@ -38,8 +48,16 @@ class SegmenterSettings(Settings):
 
     epochs: int = parameter(5, "passes over the text", least=1, most=1000)
     rate: float = parameter(0.1, "the step size", above=0.0, most=10.0)
-    bits: int = parameter(18, "log2 of the number of weights of each of three classifiers", least=8, most=24)
+    bits: int | Literal["auto"] = parameter(
+        "auto",
+        "log2 of the number of weights of each of three classifiers; auto: by the size of the treebank",
+        least=8,
+        most=24,
+    )
     layouts: bool = parameter(True, "also learn from varied layouts of the text")
+    abbreviations: str = parameter(
+        "", "a file of abbreviations that are followed by more of the sentence, one per line"
+    )
     spaces: Spaces = parameter("auto", "spaces: from the treebank or guessed; see `arbora.data.raw_text`")
     seed: int = parameter(1, "random seed", least=0, most=2**63 - 1)
 
@@ -68,9 +86,16 @@ def train_with_reports(
         raise DataError("expected a treebank with words to learn from, got none", source=columns.source)
     texts = [join_tokens(tokens)]
     if settings.layouts:
-        texts.append(varied(tokens, random.Random(settings.seed)))
+        chance = random.Random(settings.seed)
+        texts += [varied(tokens, chance) for _ in range(LAYOUTS)]
+    if settings.abbreviations:
+        chance = random.Random(settings.seed)
+        texts.append(
+            varied(with_abbreviations(tokens, read_abbreviations(settings.abbreviations), chance), chance)
+        )
     limits: dict[str, Any] = {"shortcut": 2e-4, "least_seen": 50, "least_precision": 0.2}
-    options: dict[str, Any] = {"bits": settings.bits, "rate": settings.rate, "seed": settings.seed}
+    bits = settings.bits if isinstance(settings.bits, int) else auto_bits(columns.words)
+    options: dict[str, Any] = {"bits": bits, "rate": settings.rate, "seed": settings.seed}
     trainer = _core.SegmenterTrainer(list(map(_native, texts)), **options, **limits)
     gold = None if dev is None else raw_text(dev, spaces=settings.spaces)
     best, quality = None, -1.0
@@ -116,6 +141,38 @@ def score(segmenter: Segmenter, gold: RawText) -> dict[str, float]:
         "words": _f1(words, found.columns.words, int(_words_per_token(gold.tokens).sum())),
         "sentences": _f1(same_sentences.size, len(found.columns), right_sentences.size),
     }
+
+
+def read_abbreviations(path: str) -> list[str]:
+    """The lines of a file; InputError if there are none, or one with a space."""
+    found = [line.strip() for line in "".join(read_text(path)).splitlines()]
+    found = [line for line in found if line]
+    if not found or any(len(line.split()) > 1 for line in found):
+        raise InputError(f"expected one abbreviation per line, got others: {path}", field="abbreviations")
+    return found
+
+
+def with_abbreviations(tokens: Tokens, abbreviations: list[str], chance: random.Random) -> Tokens:
+    """The text with abbreviations between some words, and at the beginning of some sentences."""
+    forms: list[str] = []
+    spaces: list[bool] = []
+    offsets = [0]
+    words: dict[int, list[str]] = {}
+    given = tokens.spaces.tolist()
+    for first, last in pairwise(tokens.offsets.tolist()):
+        for t in range(first, last):
+            fits = last - first >= SHORTEST and (t == first or (given[t - 1] and t + 1 < last))
+            if fits and chance.random() < INSERTED:
+                chosen = chance.choice(abbreviations)
+                forms.append(chosen[0].upper() + chosen[1:] if t == first else chosen)
+                spaces.append(True)
+            if t in tokens.words:
+                words[len(forms)] = tokens.words[t]
+            forms.append(tokens.forms[t])
+            spaces.append(given[t])
+        offsets.append(len(forms))
+    made = np.array(offsets, np.int64)
+    return Tokens(forms, np.array(spaces, tokens.spaces.dtype), made, tokens.paragraphs, words)
 
 
 def varied(tokens: Tokens, chance: random.Random) -> RawText:

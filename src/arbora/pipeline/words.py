@@ -58,13 +58,16 @@ class WordSettings(Settings):
 
     def bits_for(self, columns: Columns) -> int:
         """The size of the table for a treebank."""
-        if isinstance(self.bits, int):
-            return self.bits
-        return min(max((WEIGHTS_PER_WORD * columns.words).bit_length(), SMALLEST_AUTO), LARGEST_AUTO)
+        return self.bits if isinstance(self.bits, int) else auto_bits(columns.words)
 
     def create(self, seed: int) -> Learner:
         """The learner, with this seed unless it has none or is given another."""
         return seeded_learner(self.learner, self.parameters, seed)
+
+
+def auto_bits(words: int) -> int:
+    """The size of a table for a treebank with so many words: log2 of the number of weights."""
+    return min(max((WEIGHTS_PER_WORD * words).bit_length(), SMALLEST_AUTO), LARGEST_AUTO)
 
 
 @dataclass(frozen=True, eq=False)
