@@ -82,7 +82,7 @@ class Ours:
 
     def __init__(self, path: Path | None) -> None:
         from arbora.pipeline.pipeline import load
-        from arbora.storage.bundled import find_model
+        from arbora.storage.models import find_model
 
         self.path = find_model(path)
         self.nlp = load(path)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 command = typer.Typer(no_args_is_help=True)
 
 
-def _folder(path: Path | None) -> Path:
+def chosen_folder(path: Path | None) -> Path:
+    """Return the folder of treebanks: the given one, or the default."""
     chosen = path or folders.data_folder()
     if chosen.exists() and not chosen.is_dir():
         raise typer.BadParameter(f"{chosen}: expected a folder, got a file")
@@ -46,7 +47,8 @@ UrlOption = Annotated[
 ]
 
 
-def _catalogue(url: str | None, note: Callable[[str], None]) -> Catalogue:
+def open_catalogue(url: str | None, note: Callable[[str], None]) -> Catalogue:
+    """Return the list of treebanks on GitHub, or on a mirror."""
     from arbora.storage.ud.github import Catalogue, Client
 
     try:
@@ -71,12 +73,12 @@ def list_treebanks(
 
     Examples: arbora data list danish; arbora data list --installed --json
     """
-    place = _folder(folder)
+    place = chosen_folder(folder)
     here = {found.name: found for found in installed(place)}
     remote: dict[str, int] = {}
     if not only_installed:
         try:
-            remote = _catalogue(url, lambda text: say(f"note: {text}")).repositories()
+            remote = open_catalogue(url, lambda text: say(f"note: {text}")).repositories()
         except DownloadError as error:
             say(f"note: {error}")
             say(f"note: so this lists what is in {place}")
@@ -140,24 +142,31 @@ def get_treebanks(
 
     Examples: arbora data get UD_Danish-DDT; arbora data get UD_Danish-DDT_r2.14 --data treebanks
     """
-    place = _folder(folder)
+    place = chosen_folder(folder)
     with usage_errors():
         wanted = [TreebankName.parse(name) for name in names]
     found = []
     for name in wanted:
-        there = None if replace else _intact(name, place)
-        if there is None:
-            there = _download(name, place, url, replace=replace, quiet=quiet)
-        elif not quiet:
-            say(f"note: {name.folder} is in {place} already; --replace downloads it again")
-        found.append(there)
+        found.append(require_treebank(name, place, url, replace=replace, quiet=quiet))
         if not as_json:
-            _print_treebank(there)
+            _print_treebank(found[-1])
     if as_json:
         manifests = [
             {"name": each.name} if each.manifest is None else each.manifest.to_json() for each in found
         ]
         print_json([{**m, "folder": str(each.path)} for m, each in zip(manifests, found, strict=True)])
+
+
+def require_treebank(
+    name: TreebankName, place: Path, url: str | None, *, replace: bool = False, quiet: bool = False
+) -> Folder:
+    """Return a treebank on disk; it is downloaded if it is not there, or with `replace`."""
+    there = None if replace else _intact(name, place)
+    if there is None:
+        return _download(name, place, url, replace=replace, quiet=quiet)
+    if not quiet:
+        say(f"note: {name.folder} is in {place} already; `arbora data get --replace` downloads it again")
+    return there
 
 
 def _intact(name: TreebankName, place: Path) -> Folder | None:
@@ -175,7 +184,7 @@ def _download(name: TreebankName, place: Path, url: str | None, *, replace: bool
     from arbora.storage.ud.download import download
 
     progress = TerminalProgress(quiet=quiet)
-    catalogue = _catalogue(url, progress.note)
+    catalogue = open_catalogue(url, progress.note)
     try:
         with progress:
             return download(name, place, catalogue, progress, replace=replace)
@@ -211,7 +220,7 @@ def check_treebanks(
 
     Examples: arbora data check; arbora data check UD_Danish-DDT
     """
-    place = _folder(folder)
+    place = chosen_folder(folder)
     there = {each.name: each for each in installed(place)}
     for name in names or []:
         if name not in there:

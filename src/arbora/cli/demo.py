@@ -9,7 +9,7 @@ from typing import Any
 from arbora.cli.console import drawing_style
 from arbora.parsing.parsed import Parsed
 from arbora.pipeline.pipeline import Pipeline, load
-from arbora.storage.bundled import DEFAULT, EXAMPLES
+from arbora.storage.models import DEFAULT, EXAMPLES
 from arbora.web.terminal import draw
 
 TEXT = EXAMPLES[DEFAULT]

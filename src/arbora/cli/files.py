@@ -14,8 +14,8 @@ from pathlib import Path
 
 import typer
 
-from arbora.storage.bundled import NO_MODEL, is_bundled
 from arbora.storage.files import is_special
+from arbora.storage.models import is_named, no_model
 from arbora.storage.ud.folders import Folder, Part, advice, find_part
 
 
@@ -49,11 +49,11 @@ def existing_file(name: str) -> str:
 
 
 def existing_model(name: str) -> str:
-    """Check that a name is a readable file or a bundled model."""
-    if is_bundled(name):
+    """Check that a name is a readable file, or a model that has this name."""
+    if is_named(name):
         return name
     if name != "-" and not Path(name).exists():
-        raise typer.BadParameter(f"{name}: {NO_MODEL}")
+        raise typer.BadParameter(f"{name}: {no_model()}")
     return existing(name)
 
 

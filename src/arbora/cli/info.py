@@ -15,8 +15,8 @@ from arbora.cli.files import existing_model
 from arbora.cli.list import KINDS, Kind, show_field
 from arbora.cli.options import flag, json_option, usage_errors
 from arbora.parsing.model_file import KIND, KINDS_OF_0_1, search_name
-from arbora.storage.bundled import BUNDLED, find_model, is_bundled
 from arbora.storage.model_file import ModelFile, read_model
+from arbora.storage.models import find_model, is_named, named_models
 from arbora.storage.ud.folders import clean
 
 Rows: TypeAlias = Sequence[Sequence[str]]
@@ -46,11 +46,11 @@ class ThingOrModel(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands and not args[0].startswith("-"):
-            if not is_bundled(args[0]) and not Path(args[0]).exists():
+            if not is_named(args[0]) and not Path(args[0]).exists():
                 kinds = [name for name in self.commands if name != "model"]
                 raise typer.BadParameter(
-                    f"{args[0]}: no such file, and no kind of thing; expected a model ({', '.join(BUNDLED)} "
-                    f"comes with Arbora) or one of {', '.join(kinds)}",
+                    f"{args[0]}: no such file, and no kind of thing; expected a model (by name: "
+                    f"{', '.join(named_models())}) or one of {', '.join(kinds)}",
                     ctx=ctx,
                 )
             args = ["model", *args]
@@ -93,7 +93,8 @@ def _described(kind: Kind, found: dict[str, Any]) -> Iterator[tuple[Sequence[str
 
 
 for _plural, _kind in KINDS.items():
-    _add_command(_kind, _plural)
+    if _kind.help:
+        _add_command(_kind, _plural)
 
 
 @command.command("model")

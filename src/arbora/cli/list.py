@@ -134,6 +134,18 @@ def _features(name: str) -> Description:
     return {"name": name, "summary": made.summary, "templates": templates}
 
 
+def _model(name: str) -> Description:
+    from arbora.cli.get import described_model
+
+    return described_model(name)
+
+
+def _models() -> list[str]:
+    from arbora.cli.get import model_names
+
+    return model_names()
+
+
 def _rules(name: str) -> Description:
     require_known("rules", name, rules.RULES)
     summary = rules.TEXTS[name].partition("\n")[0].removeprefix("# ")
@@ -209,6 +221,14 @@ KINDS = {
         lambda: rules.RULES,
         _rules,
         columns=("pairs",),
+    ),
+    "models": Kind(
+        "model",
+        "",  # `arbora info MODEL` is a command of its own
+        "english",
+        _models,
+        _model,
+        columns=("state", "treebank"),
     ),
     "studies": Kind(
         "study",

@@ -34,7 +34,7 @@ from arbora.parsing.ensemble import Combined, ensemble
 from arbora.pipeline.pipeline import load
 from arbora.progress import Observer, Silent
 from arbora.search.request import Decode
-from arbora.storage.bundled import DEFAULT
+from arbora.storage.models import DEFAULT
 
 
 def command(

@@ -12,7 +12,7 @@ import arbora
 from arbora.cli import options
 from arbora.cli.console import say
 from arbora.errors import InputError
-from arbora.storage.bundled import DEFAULT, EXAMPLES, is_bundled
+from arbora.storage.models import DEFAULT, EXAMPLES
 from arbora.web.limits import Limits
 
 DEFAULTS = Limits()
@@ -59,7 +59,7 @@ def command(
         waiting=queue,
         seconds=timeout,
     )
-    bundled = DEFAULT if model is None else model if is_bundled(model) else None
+    bundled = DEFAULT if model is None else model if model in EXAMPLES and not Path(model).exists() else None
     name = Path(model or DEFAULT).name if bundled is None else bundled.title()
     engine = Engine(arbora.load(model), name, EXAMPLES.get(bundled or "", ""))
     application = make_application(engine, limits, hosts=(host, *(allow_host or ())), quiet=quiet)

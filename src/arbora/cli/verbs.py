@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 VERBS = {
+    "get": "Make a model for a language: download a treebank of it, train on it, install the model.",
     "train": "Train a model on a treebank: segmenter, tagger, lemmatizer and parser.",
     "induce": "Learn a parser without trees: from tagged sentences, or from words alone.",
     "distil": "Train a model on raw text that another model has parsed, and on a treebank.",

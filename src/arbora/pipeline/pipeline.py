@@ -30,8 +30,8 @@ from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.pipeline.tagger import Tagger
 from arbora.search.request import Decode
 from arbora.storage._safetensors import DAMAGED
-from arbora.storage.bundled import find_model
 from arbora.storage.model_file import FORMAT, ModelFile, Reloaded, read_model, write_model
+from arbora.storage.models import find_model
 
 Given: TypeAlias = Iterable[Words]
 KIND = "pipeline"

@@ -197,7 +197,12 @@ def data_folder() -> Path:
     """The folder of treebanks: ARBORA_DATA, or a folder in the user's cache."""
     if given := os.environ.get(VARIABLE):
         return Path(given).expanduser()
-    return _cache(sys.platform, os.environ) / "arbora" / "treebanks"
+    return cache_folder("treebanks")
+
+
+def cache_folder(name: str) -> Path:
+    """Arbora's folder of this name in the user's cache."""
+    return _cache(sys.platform, os.environ) / "arbora" / name
 
 
 def _cache(platform: str, environment: Mapping[str, str]) -> Path:

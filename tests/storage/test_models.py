@@ -6,7 +6,7 @@ from errors import rejects
 
 import arbora
 from arbora.errors import ModelError
-from arbora.storage.bundled import BUNDLED, find_model, is_bundled
+from arbora.storage.models import BUNDLED, find_model, is_named
 
 
 def test_the_english_model_has_a_name(tmp_path, monkeypatch):
@@ -20,7 +20,7 @@ def test_the_english_model_has_a_name(tmp_path, monkeypatch):
 def test_a_file_of_that_name_goes_first(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "english").write_text("no model")
-    assert not is_bundled("english")
+    assert not is_named("english")
     with rejects(ModelError, source="english"):
         arbora.load("english")
     shutil.copy(BUNDLED["english"], "english")

@@ -1,0 +1,176 @@
+"""`arbora get`: the name of a language in, an installed model out. `arbora list models`: what there is."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from arbora.cli import options, training
+from arbora.cli.console import say, show_seconds
+from arbora.cli.data import DataOption, UrlOption, chosen_folder, open_catalogue, require_treebank
+from arbora.cli.train import CHECKPOINT, TrainingOutput
+from arbora.errors import DataError, DownloadError
+from arbora.storage.model_file import read_model
+from arbora.storage.models import BUNDLED, installed_models, model_path, named_models
+from arbora.storage.models import NAME as MODEL_NAME
+from arbora.storage.ud.folders import TREEBANK, Folder, TreebankName, installed, language_of
+from arbora.training.config import TrainConfig
+from arbora.training.pipeline import has_text, train
+
+HELD_OUT = "10%"
+SECONDS_PER_WORD = 2e-3
+"""Of training on one core, by and large."""
+
+
+def command(
+    name: str = options.argument("NAME: A language (danish, old_french), or a treebank (UD_Danish-DDT)."),
+    threads: int | None = options.option(
+        "--threads N: Number of threads. Does not change results. Default: all cores.", default=None
+    ),
+    replace_it: bool = options.flag("--replace: Train the model again, even if there is one."),
+    folder: DataOption = None,
+    url: UrlOption = None,
+    quiet: options.Quiet = False,
+    as_json: bool = options.json_option("scores, epochs and the whole configuration"),
+) -> None:
+    """Download the largest treebank of the language, or the one that is named, unless it is on disk; train
+    on it the parser that `arbora train` would choose, with segmenter, tagger and lemmatizer; and install the
+    model, so that `arbora parse -m danish` and `arbora.load("danish")` find it. A treebank without a dev part
+    is evaluated and calibrated on a tenth of its sentences, which are held out. Ctrl-C interrupts; the same
+    command continues.
+
+    Examples:
+
+    - `arbora get danish`
+    - `arbora get UD_Danish-DDT --threads 2`
+    - `arbora list models`
+    """
+    threads = threads or os.cpu_count() or 1
+    model = name.removeprefix("UD_").lower().replace(" ", "_")
+    if model in BUNDLED:
+        raise typer.BadParameter(f"{name} comes with Arbora: -m {model}; to train another, name a treebank")
+    if not MODEL_NAME.fullmatch(model):
+        raise typer.BadParameter(f"{name}: expected a language or a treebank, got another name")
+    target = model_path(model)
+    if target.exists() and not replace_it:
+        say(f"note: {model} is installed already ({target}); --replace trains it again")
+        return
+    treebank = _treebank(name, chosen_folder(folder), url, quiet=quiet)
+    if treebank.manifest is not None and not treebank.manifest.includes_text:
+        raise DataError("comes without its words; its README says where to get them", source=treebank.name)
+    has_dev = "dev" in treebank.parts
+    chosen = training.choose_treebanks([str(treebank.path)], None if has_dev else HELD_OUT, quiet=quiet)
+    config = TrainConfig()
+    columns, dev = chosen.read("auto", config, lenient=True, partial=False)
+    if not has_text(columns):
+        say("note: the treebank does not mark spaces, so the segmenter learns from likely ones")
+        config = replace(config, segmenter=replace(config.segmenter, spaces="guessed"))
+    if not quiet:
+        if not has_dev:
+            say(f"note: no dev part: {HELD_OUT} of the sentences are held out to evaluate and calibrate on")
+        licence = treebank.origin.licence or "not stated; read its README before you use it"
+        say(f"licence of {treebank.name}: {licence}")
+        time = show_seconds(SECONDS_PER_WORD * columns.words / min(threads, 4))
+        say(f"training on {columns.words:,} words: about {time}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    resume = Path(f"{target}{CHECKPOINT}").exists()
+    learn = partial(train, columns, dev, config=config, threads=threads)
+    output = TrainingOutput(str(target), True, None, None, resume, None, quiet, as_json)
+    output.run(learn, chosen, dev, threads)
+    if not quiet and not as_json:
+        print(f"installed: arbora parse -m {model} TEXT, or arbora.load({model!r})")
+
+
+def _treebank(name: str, data: Path, url: str | None, *, quiet: bool) -> Folder:
+    """The treebank of a name, or the largest of a language: from disk, else downloaded."""
+    here = {each.name: each for each in installed(data) if "train" in each.parts}
+    if name in here:
+        return here[name]
+    if name.startswith("UD_"):
+        with options.usage_errors():
+            return require_treebank(TreebankName.parse(name), data, url, quiet=quiet)
+    language = name.lower().replace(" ", "_")
+    if found := _of_language(language, {each: folder.size for each, folder in here.items()}):
+        return here[found]
+    remote = open_catalogue(url, lambda text: say(f"note: {text}")).repositories()
+    if found := _of_language(language, remote):
+        return require_treebank(TreebankName.parse(found), data, url, quiet=quiet)
+    known = sorted({_language(each) for each in (*remote, *here)} - {""})
+    near = difflib.get_close_matches(language, known, n=3, cutoff=0.7)
+    advice = f"did you mean {' or '.join(near)}?" if near else "`arbora list models` shows them"
+    raise typer.BadParameter(f"{name}: no treebank of such a language; {advice}")
+
+
+def _of_language(language: str, sizes: dict[str, int]) -> str | None:
+    """The largest treebank of a language."""
+    own = [name for name in sizes if _language(name) == language]
+    return max(own, key=lambda name: sizes[name], default=None)
+
+
+def _language(name: str) -> str:
+    """The language of a treebank, as it is given on the command line; empty for other folders."""
+    return language_of(name).lower().replace(" ", "_") if TREEBANK.match(name) else ""
+
+
+# ---------------------------------------------------------------- arbora list models
+
+
+def model_names() -> list[str]:
+    """Models that are there, and languages that have a treebank."""
+    return [*named_models(), *(language for language in _obtainable() if language not in named_models())]
+
+
+def described_model(name: str) -> dict[str, Any]:
+    """What is known of a model, or of the treebank that `arbora get` would take."""
+    if name not in named_models():
+        return {
+            "name": name,
+            "state": "obtainable",
+            "treebank": _obtainable()[name],
+            "summary": f"arbora get {name}",
+            "file": None,
+            "bytes": None,
+            "dev": {},
+        }
+    path = named_models()[name]
+    about = read_model(path).metadata.get("about", {})
+    data, dev = about.get("data", []), about.get("dev", {})
+    las = f", LAS {dev['las']:.1f} on its dev set" if "las" in dev else ""
+    return {
+        "name": name,
+        "state": "installed" if name in installed_models() and name not in BUNDLED else "bundled",
+        "treebank": " + ".join(each["name"] for each in data),
+        "summary": f"{path.stat().st_size / 1e6:.1f} MB{las}",
+        "file": str(path),
+        "bytes": path.stat().st_size,
+        "dev": dev,
+    }
+
+
+_FOUND: dict[str, str] = {}
+
+
+def _obtainable() -> dict[str, str]:
+    """Languages with a treebank on disk or on the network, and the treebank that would be taken."""
+    if not _FOUND:
+        here = {each.name: each.size for each in installed() if "train" in each.parts}
+        sizes = {name: size for name, size in here.items() if _language(name)}
+        try:
+            remote = open_catalogue(None, lambda text: say(f"note: {text}")).repositories()
+        except DownloadError as error:
+            say(f"note: {error}")
+            say("note: so this lists only languages with a treebank on disk")
+            remote = {}
+        on_disk = {_language(name) for name in sizes}
+        sizes |= {name: size for name, size in remote.items() if _language(name) not in on_disk}
+        for language in sorted({_language(name) for name in sizes}):
+            found = _of_language(language, sizes)
+            assert found is not None
+            _FOUND[language] = found
+    return _FOUND
