@@ -22,10 +22,12 @@ from arbora.storage.models import NAME as MODEL_NAME
 from arbora.storage.ud.folders import TREEBANK, Folder, TreebankName, installed, language_of
 from arbora.training.config import TrainConfig
 from arbora.training.pipeline import has_text, train
+from arbora.training.resolve import choose_parser
 
 HELD_OUT = "10%"
-SECONDS_PER_WORD = 2e-3
-"""Of training on one core, by and large."""
+SECONDS_PER_WORD = {"neural": 1e-2}
+OTHERWISE = 2e-3
+"""Of training a parser on one core, by and large."""
 
 
 def command(
@@ -76,8 +78,9 @@ def command(
             say(f"note: no dev part: {HELD_OUT} of the sentences are held out to evaluate and calibrate on")
         licence = treebank.origin.licence or "not stated; read its README before you use it"
         say(f"licence of {treebank.name}: {licence}")
-        time = show_seconds(SECONDS_PER_WORD * columns.words / min(threads, 4))
-        say(f"training on {columns.words:,} words: about {time}")
+        kind = choose_parser(config, columns)[0].kind
+        time = SECONDS_PER_WORD.get(kind, OTHERWISE) * columns.words / min(threads, 2)
+        say(f"training on {columns.words:,} words: about {show_seconds(time)} (parser {kind})")
     target.parent.mkdir(parents=True, exist_ok=True)
     resume = Path(f"{target}{CHECKPOINT}").exists()
     learn = partial(train, columns, dev, config=config, threads=threads)

@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 
 from arbora.data.columns import TEXT_COLUMNS, Columns
-from arbora.data.encode import numbers_of
+from arbora.data.encode import EMPTY_FIELD, numbers_of
 from arbora.data.soft import SoftTrees
 from arbora.data.treebank import Treebank, gather, read_columns
 from arbora.errors import InputError
@@ -96,10 +96,13 @@ def distil(
     if not files:
         raise InputError(f"{os.fspath(text)}: no sentence was kept; lower `least`", field="least")
     added = Columns.concat([read_columns(file) for file in files], os.fspath(folder))
+    is_network = choose_parser(make_config(config), columns)[0].kind == "neural"
+    if is_network:  # spelling is learned from gold lemmas; a teacher that reads pieces guesses them
+        added = added.with_column("lemma", np.zeros(added.words, np.int32), (EMPTY_FIELD,))
     copies = max(1, round(added.words / (silver.share * columns.words)))
     whole = Columns.concat([*[columns] * copies, added], f"{columns.source} + {os.fspath(folder)}")
     settings = student_config(make_config(config), columns, whole, copies)
-    can_be_soft = settings.kind == "neural" and settings.loss in SOFT_LOSSES and not silver.least_head
+    can_be_soft = is_network and settings.loss in SOFT_LOSSES and not silver.least_head
     targets = ("soft" if can_be_soft else "hard") if silver.targets == "auto" else silver.targets
     soft = _soft_targets(files, teacher, columns, copies) if targets == "soft" else None
     times = f"gold {copies} times" if copies > 1 else "gold once"
