@@ -1,5 +1,7 @@
 """Training that starts from the weights of a neural model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from errors import rejects
@@ -9,10 +11,12 @@ from neural_toys import SMALL
 pytest.importorskip("torch")
 
 from arbora.data.columns import parse_text
+from arbora.data.encode import Names
 from arbora.errors import InputError, ModelError
 from arbora.neural.build import continued
 from arbora.neural.settings import NeuralSettings
 from arbora.pipeline.pipeline import Pipeline
+from arbora.scorers.vocabulary import joined
 from arbora.training import train
 
 TRAIN, DEV = treebank(60, seed=1), treebank(20, seed=2)
@@ -51,6 +55,21 @@ def test_nothing_changes_before_the_first_step(old):
         for before, after in pairs:
             for kind, scores in before.items():
                 np.testing.assert_allclose(after[kind], scores, atol=1e-5)
+
+
+def test_new_tags_are_not_the_best_before_they_are_learned(old):
+    """Whatever all old scores have in common, such as a large negative number."""
+    scorer = Pipeline.load(old).parser.search.scorer
+    shifted = dict(scorer.tensors)
+    for name in scorer.outputs:
+        shifted[f"output.{name}.bias"] = shifted[f"output.{name}.bias"] - 100.0
+    names = Names.of(OTHER)
+    names = replace(names, labels=joined(Pipeline.load(old).parser.names.labels, names.labels))
+    before = replace(scorer, tensors=shifted)
+    made = continued(before, OTHER, names, seed=0, settings=NeuralSettings().resolved())
+    assert "XN" in made.outputs["upos"]
+    for name in ("upos", "lemma"):
+        assert made.annotate(DEV).texts(name) == before.annotate(DEV).texts(name)
 
 
 def test_words_labels_and_tags_are_added(old):

@@ -111,8 +111,9 @@ def continued(
 ) -> NetworkScorer:
     """A scorer with the weights of another; `names` has its labels first.
 
-    Rows of words, characters, labels and tags that only the treebank has follow those of the old scorer, with
-    random weights. O(weights).
+    Rows of words, characters, labels and tags that only the treebank has follow those of the old scorer.
+    Those of words and characters are random; a new label or tag begins as the mean of the old ones, which is
+    never the best. O(weights).
     """
     predicted = output_values(columns, [*old.outputs])
     outputs = {name: joined(values, predicted.get(name, ())) for name, values in old.outputs.items()}
@@ -130,6 +131,8 @@ def continued(
         network = _empty_network(made, settings, len(names.labels) if old.label_count else 0)
     tensors = network.export()
     for name, array in old.tensors.items():
+        if name.startswith(("output.", "labels.")) and len(array):
+            tensors[name][len(array) :] = array.mean(axis=0)
         tensors[name][tuple(slice(count) for count in array.shape)] = array
     return replace(made, tensors=tensors)
 
