@@ -16,7 +16,7 @@ from arbora.data.lemmas import lemma_scripts
 from arbora.data.statistics import by_count
 from arbora.neural.heads import Counts, Heads
 from arbora.neural.network import Network, Tables
-from arbora.neural.settings import NeuralSettings
+from arbora.neural.settings import NeuralSettings, sizes_of
 from arbora.neural.transformer import EncoderSource, TransformerNetwork, initial_weights
 from arbora.scorers.network import PREDICTED, NetworkScorer
 from arbora.scorers.neural import NeuralScorer, VectorTable
@@ -139,14 +139,7 @@ def continued(
 
 def _empty_network(scorer: NetworkScorer, settings: NeuralSettings, labels: int) -> Heads:
     """A network of a scorer's kind, names and sizes, with random weights."""
-    sizes: Any = {
-        name: scorer.tensors[tensor].shape[axis]
-        for name, (tensor, axis) in SIZES.items()
-        if tensor in scorer.tensors
-    }
-    if layers := sum(name.endswith("forward.recurrent") for name in scorer.tensors):
-        sizes["layers"] = layers
-    sized = replace(settings, **sizes).resolved()
+    sized = replace(settings, **sizes_of(scorer.tensors)).resolved()
     counts = Counts(
         labels=labels,
         outputs={name: len(values) for name, values in scorer.outputs.items()},
@@ -158,21 +151,6 @@ def _empty_network(scorer: NetworkScorer, settings: NeuralSettings, labels: int)
     assert isinstance(scorer, NeuralScorer)
     tables = Tables(**scorer.vocabulary.counts(), vectors=scorer.vectors.values.shape[1])
     return Network(sized, counts, tables, scorer.vectors.dense())
-
-
-SIZES = {
-    "units": ("lstm0.forward.recurrent", 1),
-    "arc_size": ("arcs", 0),
-    "label_size": ("label_head.weight", 0),
-    "output_size": ("tags.weight", 0),
-    "sibling_size": ("sibling_head.weight", 0),
-    "word_size": ("word", 1),
-    "vector_size": ("projection", 0),
-    "character_size": ("character", 1),
-    "filters": ("convolution0.bias", 0),
-    "tag_size": ("tag0", 1),
-}
-"""Settings that are sizes: the tensor and the axis that each is the length of."""
 
 
 def targets(scorer: NetworkScorer, columns: Columns) -> dict[str, Ints]:

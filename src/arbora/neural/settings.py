@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
+
+from numpy.typing import NDArray
 
 from arbora.settings import Settings, parameter
 
@@ -84,3 +87,27 @@ class NeuralSettings(Settings):
         """The settings with everything that is `auto` decided, except for the device."""
         own: dict[str, Any] = OVER_ENCODER if over_encoder else SIZES[self.size]
         return replace(self, **{name: value for name, value in own.items() if getattr(self, name) == "auto"})
+
+
+OF_TENSORS = {
+    "units": ("lstm0.forward.recurrent", 1),
+    "arc_size": ("arcs", 0),
+    "label_size": ("label_head.weight", 0),
+    "output_size": ("tags.weight", 0),
+    "sibling_size": ("sibling_head.weight", 0),
+    "word_size": ("word", 1),
+    "vector_size": ("projection", 0),
+    "character_size": ("character", 1),
+    "filters": ("convolution0.bias", 0),
+    "tag_size": ("tag0", 1),
+}
+"""Settings that are sizes: the tensor and the axis that each is the length of."""
+
+
+def sizes_of(tensors: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """The sizes of a network with these weights, by the names of settings."""
+    found = {
+        name: tensors[tensor].shape[axis] for name, (tensor, axis) in OF_TENSORS.items() if tensor in tensors
+    }
+    layers = sum(name.endswith("forward.recurrent") for name in tensors)
+    return {**found, "layers": layers} if layers else found

@@ -259,8 +259,8 @@ def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] 
 def storable(config: TrainConfig) -> dict[str, Any]:
     """The configuration as JSON can hold it; numbers that are not finite, such as `C = inf`, become text.
 
-    Of the files of vectors and text, and of an encoder's folder, only the names are kept: a model holds what
-    was made of them.
+    Of the files of vectors, text and abbreviations, and of an encoder's folder, only the names are kept: a
+    model holds what was made of them.
     """
     values = to_dict(config)
     files = {name: Path(file).name for name, file in config.word_files.items()}
@@ -270,6 +270,9 @@ def storable(config: TrainConfig) -> dict[str, Any]:
         files["start"] = Path(config.start).name
     others = {name for name in LATER if not config.is_changed(name)}
     values = {name: value for name, value in values.items() if name not in others} | files
+    if config.segmenter.abbreviations:
+        name = Path(config.segmenter.abbreviations).name
+        values["segmenter"] = {**values["segmenter"], "abbreviations": name}
     values["parameters"] = {
         name: str(value) if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in config.parameters.items()

@@ -13,6 +13,7 @@ from arbora.data.columns import Columns
 from arbora.errors import InputError
 from arbora.features.clusters_v1 import SUFFIX as CLUSTER_SUFFIX
 from arbora.features.guide_v1 import SUFFIX as GUIDE_SUFFIX
+from arbora.neural.settings import sizes_of
 from arbora.training.annotation import crossing_arcs
 from arbora.training.config import TrainConfig
 from arbora.training.neural import load_start
@@ -62,9 +63,9 @@ def like_start(config: TrainConfig, start: str) -> TrainConfig:
     search = load_start(start).search
     found: Any = {"parser": "neural", "tags": "gold" if search.scorer.given else "none"}
     found |= {name: getattr(search, name) for name in ("trees", "roots", "order")}
-    return replace(
-        config, **{name: value for name, value in found.items() if getattr(config, name) == "auto"}
-    )
+    found = {name: value for name, value in found.items() if getattr(config, name) == "auto"}
+    sizes = sizes_of(search.scorer.tensors)
+    return replace(config, **found, neural=replace(config.neural, **sizes))
 
 
 def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
