@@ -46,6 +46,30 @@ def test_a_treebank_becomes_a_model_with_a_name(github, arbora, tmp_path):
     assert (again.status, again.stdout, github.requests) == (0, "", [])
 
 
+def test_an_interrupted_training_is_continued(github, arbora, tmp_path, monkeypatch):
+    """Also where Ctrl-C has left the best model so far; --replace begins anew."""
+    given = []
+
+    def interrupted(*arguments, **options):
+        given.append(options["resume"])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(get, "train", interrupted)
+        assert arbora("get", "UD_Danish-DDT_r2.14").status == 130
+        folder = tmp_path / "models"
+        for name in ("danish-ddt_r2.14.arbora", "danish-ddt_r2.14.arbora.checkpoint"):
+            (folder / name).write_bytes(b"x")
+        result = arbora("get", "UD_Danish-DDT_r2.14")
+        assert result.status == 130
+        assert "`arbora get UD_Danish-DDT_r2.14` continues" in result.stderr
+        assert arbora("get", "UD_Danish-DDT_r2.14", "--replace").status == 130
+    assert given == [False, True, False]
+    assert arbora("get", "UD_Danish-DDT_r2.14", "--replace", "-q").status == 0
+    assert package.load("danish-ddt_r2.14").parser.gives_labels
+    assert arbora("get", "UD_Danish-DDT", "--threads", 0).status == 2
+
+
 def test_a_language_stands_for_its_largest_treebank(github, arbora, tmp_path):
     assert arbora("data", "get", "UD_Danish-DDT", "UD_Danish-Old", "-q").status == 0
     github.requests.clear()

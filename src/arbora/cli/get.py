@@ -53,14 +53,17 @@ def command(
     - `arbora get UD_Danish-DDT --threads 2`
     - `arbora list models`
     """
-    threads = threads or os.cpu_count() or 1
+    threads = os.cpu_count() or 1 if threads is None else threads
+    if threads < 1:
+        raise typer.BadParameter(f"--threads: expected 1 or more, got {threads}")
     model = name.removeprefix("UD_").lower().replace(" ", "_")
     if model in BUNDLED:
         raise typer.BadParameter(f"{name} comes with Arbora: -m {model}; to train another, name a treebank")
     if not MODEL_NAME.fullmatch(model):
         raise typer.BadParameter(f"{name}: expected a language or a treebank, got another name")
     target = model_path(model)
-    if target.exists() and not replace_it:
+    resume = Path(f"{target}{CHECKPOINT}").exists() and not replace_it
+    if target.exists() and not replace_it and not resume:
         say(f"note: {model} is installed already ({target}); --replace trains it again")
         return
     treebank = _treebank(name, chosen_folder(folder), url, quiet=quiet)
@@ -82,9 +85,9 @@ def command(
         time = SECONDS_PER_WORD.get(kind, OTHERWISE) * columns.words / min(threads, 2)
         say(f"training on {columns.words:,} words: about {show_seconds(time)} (parser {kind})")
     target.parent.mkdir(parents=True, exist_ok=True)
-    resume = Path(f"{target}{CHECKPOINT}").exists()
     learn = partial(train, columns, dev, config=config, threads=threads)
-    output = TrainingOutput(str(target), True, None, None, resume, None, quiet, as_json)
+    own = {"again": f"`arbora get {name}`"}
+    output = TrainingOutput(str(target), True, None, None, resume, None, quiet, as_json, **own)
     output.run(learn, chosen, dev, threads)
     if not quiet and not as_json:
         print(f"installed: arbora parse -m {model} TEXT, or arbora.load({model!r})")

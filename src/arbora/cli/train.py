@@ -103,6 +103,8 @@ class TrainingOutput:
     plot: str | None
     quiet: bool
     as_json: bool
+    again: str = "--resume"
+    """What continues an interrupted training."""
 
     def run(
         self, learn: Callable[..., Trained], chosen: training.Chosen, dev: Columns | None, threads: int
@@ -116,7 +118,7 @@ class TrainingOutput:
                 trained = learn(observer=progress, checkpoint=checkpoint, resume=self.resume)
         except KeyboardInterrupt:
             is_kept = checkpoint is not None and checkpoint.exists()
-            then = "; --resume continues after the last finished epoch" if is_kept else ""
+            then = f"; {self.again} continues after the last finished epoch" if is_kept else ""
             raise stopped(f" before there was a model{then}") from None
         rounding = _compact(trained, dev, threads) if self.compact else None
         chosen.credit(trained.pipeline, self.licence, self.attribution)
@@ -130,7 +132,7 @@ class TrainingOutput:
         epochs = [{**each, "seconds": times.get((each["stage"], each["epoch"]))} for each in trained.reports]
         self._print(trained, rounding, epochs, time.monotonic() - begun)
         if trained.interrupted:
-            raise stopped(f"; {self.model} holds the best so far, --resume continues to the end")
+            raise stopped(f"; {self.model} holds the best so far, {self.again} continues to the end")
 
     def _print(
         self,

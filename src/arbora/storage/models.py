@@ -18,7 +18,7 @@ EXAMPLES = {DEFAULT: "She saw the man with the telescope. Nobody has read it yet
 """Example texts; the first sentence is ambiguous."""
 VARIABLE = "ARBORA_MODELS"
 SUFFIX = ".arbora"
-NAME = re.compile(r"(?a:[a-z0-9][a-z0-9_-]*)")
+NAME = re.compile(r"(?a:[a-z0-9][a-z0-9_.-]*)")
 
 
 def models_folder() -> Path:
