@@ -12,6 +12,7 @@ from arbora.data.columns import Columns
 from arbora.data.soft import SoftTrees
 from arbora.data.treebank import read_columns
 from arbora.errors import InputError, ModelError
+from arbora.parsing.ensemble import ensemble
 from arbora.progress import Silent
 from arbora.search.request import Temperatures
 from arbora.storage.model_file import write_model
@@ -173,3 +174,14 @@ def test_damaged_probabilities_are_rejected(text, tmp_path):
     write_model(folder / "000001.soft", few.to_tensors(), {"kind": "silver"})
     with pytest.raises(ModelError):
         distil(TEACHER, text, columns(10), folder=folder, config=config, silver=ALL)
+
+
+def test_an_ensemble_teaches_softly(text, tmp_path):
+    pytest.importorskip("torch", reason="networks are trained with PyTorch")
+    teacher = replace(TEACHER, parser=ensemble([TEACHER.parser, TEACHER.parser], [2.0, 1.0]))
+    config = {"parser": "neural", "neural": NETWORK, "parameters": {"epochs": 1, "words": 40}}
+    soft = replace(ALL, targets="soft")
+    options = {"folder": tmp_path / "silver", "config": config, "silver": soft}
+    found = distil(teacher, text, columns(10), columns(20, seed=1), **options)
+    assert found.pipeline.segmenter is TEACHER.segmenter
+    assert set(found.scores) == {"las", "uas"}
