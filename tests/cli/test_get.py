@@ -96,6 +96,15 @@ def test_other_names_are_rejected(github, arbora, name):
     assert arbora("get", name).status == 2
 
 
+def test_a_typo_is_explained_without_a_network_too(github, arbora, monkeypatch):
+    assert arbora("data", "get", "UD_Danish-DDT", "-q").status == 0
+    monkeypatch.setenv("ARBORA_UD_URL", "http://127.0.0.1:9")
+    result = arbora("get", "dannish")
+    assert result.status == 2
+    assert "danish?" in result.stderr
+    assert arbora("get", "klingon").status == 1
+
+
 def test_models_are_listed_with_their_state(github, arbora, monkeypatch):
     assert arbora("get", "UD_Danish-DDT", "-q").status == 0
     rows = json.loads(arbora("list", "models", "--json").stdout)

@@ -82,6 +82,23 @@ def test_lengths_and_words_are_limited(text, tmp_path):
     assert 30 <= sum(read_columns(file).words for file in few) < 60
 
 
+@pytest.mark.parametrize("targets", ["hard", "soft"])
+def test_a_student_sees_no_more_words_than_wanted(text, tmp_path, monkeypatch, targets):
+    pytest.importorskip("torch", reason="networks are trained with PyTorch")
+    seen = []
+
+    def train(treebank, *arguments, soft, **options):
+        seen.append((treebank.words, None if soft is None else len(soft)))
+
+    monkeypatch.setattr(silver, "train", train)
+    gold = columns(2)
+    few = SilverSettings(least=0.0, words=33, targets=targets)
+    distil(TEACHER, text, gold, folder=tmp_path / "silver", config={"parser": "neural"}, silver=few)
+    ((words, soft),) = seen
+    assert 28 <= (words - gold.words) <= 33
+    assert soft == (words if targets == "soft" else None)
+
+
 def test_a_second_run_makes_what_is_missing(text, tmp_path):
     folder = tmp_path / "silver"
     files = make_silver(TEACHER, text, folder, ALL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -45,7 +46,7 @@ def command(
     on it the parser that `arbora train` would choose, with segmenter, tagger and lemmatizer; and install the
     model, so that `arbora parse -m danish` and `arbora.load("danish")` find it. A treebank without a dev part
     is evaluated and calibrated on a tenth of its sentences, which are held out. Ctrl-C interrupts; the same
-    command continues.
+    command continues. Models are put in a folder of the user's cache, or in ARBORA_MODELS.
 
     Examples:
 
@@ -60,7 +61,7 @@ def command(
     if model in BUNDLED:
         raise typer.BadParameter(f"{name} comes with Arbora: -m {model}; to train another, name a treebank")
     if not MODEL_NAME.fullmatch(model):
-        raise typer.BadParameter(f"{name}: expected a language or a treebank, got another name")
+        raise typer.BadParameter(f"expected a language or a treebank, got {name!r}")
     target = model_path(model)
     resume = Path(f"{target}{CHECKPOINT}").exists() and not replace_it
     if target.exists() and not replace_it and not resume:
@@ -104,13 +105,24 @@ def _treebank(name: str, data: Path, url: str | None, *, quiet: bool) -> Folder:
     language = name.lower().replace(" ", "_")
     if found := _of_language(language, {each: folder.size for each, folder in here.items()}):
         return here[found]
-    remote = open_catalogue(url, lambda text: say(f"note: {text}")).repositories()
+    try:
+        remote = open_catalogue(url, lambda text: say(f"note: {text}")).repositories()
+    except DownloadError:
+        if not (near := _near(language, here)):
+            raise
+        what = f"{name}: no treebank of such a language on disk, and no network"
+        raise typer.BadParameter(f"{what}; did you mean {near}?") from None
     if found := _of_language(language, remote):
         return require_treebank(TreebankName.parse(found), data, url, quiet=quiet)
-    known = sorted({_language(each) for each in (*remote, *here)} - {""})
-    near = difflib.get_close_matches(language, known, n=3, cutoff=0.7)
-    advice = f"did you mean {' or '.join(near)}?" if near else "`arbora list models` shows them"
+    near = _near(language, (*remote, *here))
+    advice = f"did you mean {near}?" if near else "`arbora list models` shows them"
     raise typer.BadParameter(f"{name}: no treebank of such a language; {advice}")
+
+
+def _near(language: str, treebanks: Iterable[str]) -> str:
+    """Similar names of languages; empty if there are none."""
+    known = sorted({_language(each) for each in treebanks} - {""})
+    return " or ".join(difflib.get_close_matches(language, known, n=3, cutoff=0.7))
 
 
 def _of_language(language: str, sizes: dict[str, int]) -> str | None:

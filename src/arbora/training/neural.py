@@ -51,6 +51,16 @@ def load_start(path: str) -> Parser:
     return parser
 
 
+def require_torch() -> None:
+    """InputError if PyTorch is not installed."""
+    if find_spec("torch") is None:
+        raise InputError(
+            "training a neural parser needs PyTorch, which is not installed: pip install "
+            "'arbora-nlp[neural]' (parsing does not need it)",
+            field="parser",
+        )
+
+
 class NeuralRecipe(Recipe):
     """A network, by one learner."""
 
@@ -127,12 +137,7 @@ class NeuralRecipe(Recipe):
         return config.loss in ("auto", "crf", "local")
 
     def __init__(self, *arguments: Any) -> None:
-        if find_spec("torch") is None:
-            raise InputError(
-                "training a neural parser needs PyTorch, which is not installed: pip install "
-                "'arbora-nlp[neural]' (parsing does not need it)",
-                field="parser",
-            )
+        require_torch()
         c: TrainConfig = arguments[0]
         self.start = None if c.start is None else load_start(c.start)
         super().__init__(*arguments)

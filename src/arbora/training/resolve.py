@@ -13,7 +13,7 @@ from arbora.data.columns import Columns
 from arbora.errors import InputError
 from arbora.features.clusters_v1 import SUFFIX as CLUSTER_SUFFIX
 from arbora.features.guide_v1 import SUFFIX as GUIDE_SUFFIX
-from arbora.neural.settings import sizes_of
+from arbora.neural.settings import SIZES, sizes_of
 from arbora.training.annotation import crossing_arcs
 from arbora.training.config import TrainConfig
 from arbora.training.neural import load_start
@@ -65,6 +65,8 @@ def like_start(config: TrainConfig, start: str) -> TrainConfig:
     found |= {name: getattr(search, name) for name in ("trees", "roots", "order")}
     found = {name: value for name, value in found.items() if getattr(config, name) == "auto"}
     sizes = sizes_of(search.scorer.tensors)
+    named = {(own["layers"], own["units"]): size for size, own in SIZES.items()}
+    sizes["size"] = named.get((sizes.get("layers", 0), sizes.get("units", 0)), config.neural.size)
     return replace(config, **found, neural=replace(config.neural, **sizes))
 
 

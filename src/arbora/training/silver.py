@@ -37,6 +37,7 @@ from arbora.storage.files import file_checksum, open_output, read_text
 from arbora.storage.model_file import read_model, write_model
 from arbora.training.annotation import check_treebank
 from arbora.training.config import TrainConfig, make_config
+from arbora.training.neural import require_torch
 from arbora.training.pipeline import Trained, train
 from arbora.training.resolve import choose_parser, resolve
 
@@ -92,11 +93,19 @@ def distil(
     """
     silver, observer = silver or SilverSettings(), observer or Silent()
     columns = gather(gold, partial(check_treebank, partial=make_config(config).learns_from_parts))
+    is_network = choose_parser(make_config(config), columns)[0].kind == "neural"
+    if is_network:
+        require_torch()
+    elif silver.targets == "soft":
+        raise InputError("soft targets are for neural students; choose hard or auto", field="targets")
     files = make_silver(teacher, text, folder, silver, threads=threads, observer=observer)
     if not files:
-        raise InputError(f"{os.fspath(text)}: no sentence was kept; lower `least`", field="least")
+        what = f"{os.fspath(text)}: no sentence was kept; give more text, or a lower `least`"
+        raise InputError(what, field="least")
     added = Columns.concat([read_columns(file) for file in files], os.fspath(folder))
-    is_network = choose_parser(make_config(config), columns)[0].kind == "neural"
+    if added.words > silver.words:  # the last file has more than were wanted
+        count = max(1, int(np.searchsorted(added.offsets, silver.words, side="right")) - 1)
+        added = added.select(np.arange(count))
     if is_network:  # spelling is learned from gold lemmas; a teacher that reads pieces guesses them
         added = added.with_column("lemma", np.zeros(added.words, np.int32), (EMPTY_FIELD,))
     copies = max(1, round(added.words / (silver.share * columns.words)))
@@ -104,7 +113,9 @@ def distil(
     settings = student_config(make_config(config), columns, whole, copies)
     can_be_soft = is_network and settings.loss in SOFT_LOSSES and not silver.least_head
     targets = ("soft" if can_be_soft else "hard") if silver.targets == "auto" else silver.targets
-    soft = _soft_targets(files, teacher, columns, copies) if targets == "soft" else None
+    soft = None
+    if targets == "soft":
+        soft = _soft_targets(files, teacher, columns, copies).select(slice(whole.words))
     times = f"gold {copies} times" if copies > 1 else "gold once"
     observer.note(f"silver: {len(added):,} sentences, {added.words:,} words, {targets} targets; {times}")
     options: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "segmenter": teacher.segmenter}
