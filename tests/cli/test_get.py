@@ -15,7 +15,7 @@ TEXT = "Ann visits the dogs."
 @pytest.fixture
 def github(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(get, "_FOUND", {})
+    get._obtainable.cache_clear()
     found = FakeGitHub()
     small, large, dev = conllu(30).encode(), conllu(60).encode(), conllu(20, 1).encode()
     found.add("UD_Danish-Old", "r2.14", {"da_old-ud-train.conllu": small})
@@ -114,7 +114,7 @@ def test_models_are_listed_with_their_state(github, arbora, monkeypatch):
         "danish": "obtainable",
         "old_zulu": "obtainable",
     }
-    monkeypatch.setattr(get, "_FOUND", {})
+    get._obtainable.cache_clear()
     monkeypatch.setenv("ARBORA_UD_URL", "http://127.0.0.1:9")
     offline = arbora("list", "models")
     assert offline.status == 0

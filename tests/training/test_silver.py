@@ -178,6 +178,18 @@ def test_linear_students_have_no_soft_targets(text, tmp_path):
         distil(TEACHER, text, columns(10), folder=tmp_path / "silver", config=config, silver=soft)
 
 
+@pytest.mark.parametrize(
+    "changes", [{"order": 2}, {"loss": "hinge"}, {"projectivize": "pseudo-projective", "trees": "projective"}]
+)
+def test_students_that_cannot_learn_softly_learn_hard_trees(text, tmp_path, changes):
+    pytest.importorskip("torch", reason="networks are trained with PyTorch")
+    config = {"parser": "neural", "neural": NETWORK, "parameters": {"epochs": 1}, **changes}
+    options = {"folder": tmp_path / "silver", "config": config}
+    distil(TEACHER, text, columns(10), **options, silver=ALL)
+    with rejects(InputError, field="targets"):
+        distil(TEACHER, text, columns(10), **options, silver=replace(ALL, targets="soft"))
+
+
 def test_damaged_probabilities_are_rejected(text, tmp_path):
     pytest.importorskip("torch", reason="networks are trained with PyTorch")
     folder = tmp_path / "silver"

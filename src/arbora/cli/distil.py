@@ -69,8 +69,6 @@ def command(
         may_be_partial = chosen_config.learns_from_parts
     if silver.least_head and not may_be_partial:
         raise typer.BadParameter("--least-head: this parser learns from whole trees; try --loss crf")
-    if silver.least_head and silver.targets == "soft":
-        raise typer.BadParameter("--least-head: has no effect with --targets soft; leave out one of the two")
     columns, dev_columns = chosen.read(format, chosen_config, lenient=lenient, partial=may_be_partial)
     learn = partial(
         distil,

@@ -6,7 +6,7 @@ import difflib
 import os
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ def command(
     threads = os.cpu_count() or 1 if threads is None else threads
     if threads < 1:
         raise typer.BadParameter(f"--threads: expected 1 or more, got {threads}")
-    model = name.removeprefix("UD_").lower().replace(" ", "_")
+    model = _plain(name.removeprefix("UD_"))
     if model in BUNDLED:
         raise typer.BadParameter(f"{name} comes with Arbora: -m {model}; to train another, name a treebank")
     if not MODEL_NAME.fullmatch(model):
@@ -87,8 +87,8 @@ def command(
         say(f"training on {columns.words:,} words: about {show_seconds(time)} (parser {kind})")
     target.parent.mkdir(parents=True, exist_ok=True)
     learn = partial(train, columns, dev, config=config, threads=threads)
-    own = {"again": f"`arbora get {name}`"}
-    output = TrainingOutput(str(target), True, None, None, resume, None, quiet, as_json, **own)
+    again = f"`arbora get {name}`"
+    output = TrainingOutput(str(target), True, None, None, resume, None, quiet, as_json, again=again)
     output.run(learn, chosen, dev, threads)
     if not quiet and not as_json:
         print(f"installed: arbora parse -m {model} TEXT, or arbora.load({model!r})")
@@ -102,7 +102,7 @@ def _treebank(name: str, data: Path, url: str | None, *, quiet: bool) -> Folder:
     if name.startswith("UD_"):
         with options.usage_errors():
             return require_treebank(TreebankName.parse(name), data, url, quiet=quiet)
-    language = name.lower().replace(" ", "_")
+    language = _plain(name)
     if found := _of_language(language, {each: folder.size for each, folder in here.items()}):
         return here[found]
     try:
@@ -133,7 +133,12 @@ def _of_language(language: str, sizes: dict[str, int]) -> str | None:
 
 def _language(name: str) -> str:
     """The language of a treebank, as it is given on the command line; empty for other folders."""
-    return language_of(name).lower().replace(" ", "_") if TREEBANK.match(name) else ""
+    return _plain(language_of(name)) if TREEBANK.match(name) else ""
+
+
+def _plain(name: str) -> str:
+    """A name as models have it: `old_french`."""
+    return name.lower().replace(" ", "_")
 
 
 # ---------------------------------------------------------------- arbora list models
@@ -145,7 +150,7 @@ def model_names() -> list[str]:
 
 
 def described_model(name: str) -> dict[str, Any]:
-    """What is known of a model, or of the treebank that `arbora get` would take."""
+    """Describe a model, or the treebank that `arbora get` would use."""
     if name not in named_models():
         return {
             "name": name,
@@ -171,24 +176,18 @@ def described_model(name: str) -> dict[str, Any]:
     }
 
 
-_FOUND: dict[str, str] = {}
-
-
+@cache
 def _obtainable() -> dict[str, str]:
-    """Languages with a treebank on disk or on the network, and the treebank that would be taken."""
-    if not _FOUND:
-        here = {each.name: each.size for each in installed() if "train" in each.parts}
-        sizes = {name: size for name, size in here.items() if _language(name)}
-        try:
-            remote = open_catalogue(None, lambda text: say(f"note: {text}")).repositories()
-        except DownloadError as error:
-            say(f"note: {error}")
-            say("note: so this lists only languages with a treebank on disk")
-            remote = {}
-        on_disk = {_language(name) for name in sizes}
-        sizes |= {name: size for name, size in remote.items() if _language(name) not in on_disk}
-        for language in sorted({_language(name) for name in sizes}):
-            found = _of_language(language, sizes)
-            assert found is not None
-            _FOUND[language] = found
-    return _FOUND
+    """Languages with a treebank on disk or on the network, and the treebank that `arbora get` would use."""
+    here = {each.name: each.size for each in installed() if "train" in each.parts}
+    sizes = {name: size for name, size in here.items() if _language(name)}
+    try:
+        remote = open_catalogue(None, lambda text: say(f"note: {text}")).repositories()
+    except DownloadError as error:
+        say(f"note: {error}")
+        say("note: so this lists only languages with a treebank on disk")
+        remote = {}
+    on_disk = {_language(name) for name in sizes}
+    sizes |= {name: size for name, size in remote.items() if _language(name) not in on_disk}
+    largest = {_language(name): name for name in sorted(sizes, key=sizes.__getitem__)}
+    return dict(sorted(largest.items()))

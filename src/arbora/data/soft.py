@@ -1,4 +1,4 @@
-"""Trees with doubts: the likeliest heads and labels of each word, with their probabilities."""
+"""Distributions over trees, stored as the most probable heads and labels of each word."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from arbora.errors import InputError
 from arbora.types import Doubles, Ints, Longs
 
 KEPT = 4
-"""Values of each word; the others are hardly ever probable."""
+"""Values stored for each word; the rest of the probability is dropped."""
 
 
 class Likeliest(NamedTuple):
-    """The likeliest values of each word, and what share of probability each has; shares sum to 1.
+    """The most probable values of each word, and their probabilities (`shares`), which sum to 1.
 
     A value without a share is 0.
     """
@@ -82,7 +82,7 @@ class SoftTrees:
 
     @classmethod
     def concat(cls, parts: Sequence[SoftTrees]) -> SoftTrees:
-        """One after the other; the names are those of the first, which has those of all."""
+        """All parts in order; the first one's names include those of the others."""
 
         def joined(each: Sequence[Likeliest]) -> Likeliest:
             return Likeliest(*(np.concatenate(arrays) for arrays in zip(*each, strict=True)))

@@ -147,8 +147,11 @@ def read_abbreviations(path: str) -> list[str]:
     """The lines of a file; InputError if there are none, or one with a space."""
     found = [line.strip() for line in "".join(read_text(path)).splitlines()]
     found = [line for line in found if line]
-    if not found or any(len(line.split()) > 1 for line in found):
-        raise InputError(f"expected one abbreviation per line, got others: {path}", field="abbreviations")
+    wrong = next((line for line in found if len(line.split()) > 1), "" if found else "an empty file")
+    if wrong:
+        raise InputError(
+            f"{path}: expected one abbreviation per line, got {wrong[:80]}", field="abbreviations"
+        )
     return found
 
 

@@ -51,7 +51,7 @@ def is_named(given: str | os.PathLike[str]) -> bool:
 
 
 def no_model() -> str:
-    """What to say of an unknown name."""
+    """The error message for an unknown name."""
     known = ", ".join(named_models())
     return f"no such file, and no model of that name (there are: {known}; `arbora get LANGUAGE` makes one)"
 

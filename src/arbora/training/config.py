@@ -259,8 +259,8 @@ def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] 
 def storable(config: TrainConfig) -> dict[str, Any]:
     """The configuration as JSON can hold it; numbers that are not finite, such as `C = inf`, become text.
 
-    Of the files of vectors, text and abbreviations, and of an encoder's folder, only the names are kept: a
-    model holds what was made of them.
+    Paths of vectors, text, abbreviations, encoders and other models become names: the model contains what it
+    needs of them.
     """
     values = to_dict(config)
     files = {name: Path(file).name for name, file in config.word_files.items()}

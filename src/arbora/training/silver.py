@@ -31,6 +31,7 @@ from arbora.errors import InputError
 from arbora.interfaces import Query
 from arbora.pipeline.pipeline import Pipeline
 from arbora.progress import Observer, Silent
+from arbora.scorers.vocabulary import joined
 from arbora.search.confidence import split_arcs
 from arbora.settings import Settings, parameter, to_dict
 from arbora.storage.files import file_checksum, open_output, read_text
@@ -40,6 +41,7 @@ from arbora.training.config import TrainConfig, make_config
 from arbora.training.neural import require_torch
 from arbora.training.pipeline import Trained, train
 from arbora.training.resolve import choose_parser, resolve
+from arbora.types import Longs
 
 SHARD_WORDS = 20_000
 MANIFEST = "manifest.json"
@@ -48,7 +50,7 @@ SOFT = ".soft"
 LONGER = 2.0
 """Words that a student sees, divided by those that the same parser without silver data sees."""
 LARGE, STEP_WORDS = 1_000_000, 4000
-"""With more words than the first, a step of a network sees so many."""
+"""Treebanks with more words than LARGE use batches of STEP_WORDS words."""
 # Chosen on UD_English-EWT dev: with silver data, there is little to overfit.
 DROPOUT = {"feature_dropout": 0.2, "dropout": 0.1, "recurrent_dropout": 0.05, "hidden_dropout": 0.1}
 SOFT_LOSSES = ("auto", "local", "crf")
@@ -93,16 +95,20 @@ def distil(
     """
     silver, observer = silver or SilverSettings(), observer or Silent()
     columns = gather(gold, partial(check_treebank, partial=make_config(config).learns_from_parts))
-    is_network = choose_parser(make_config(config), columns)[0].kind == "neural"
+    student, _ = choose_parser(make_config(config), columns)
+    is_network = student.kind == "neural"
     if is_network:
         require_torch()
-    elif silver.targets == "soft":
-        raise InputError("soft targets are for neural students; choose hard or auto", field="targets")
+    is_soft = _can_be_soft(student, silver, columns) and silver.targets != "hard"
+    if silver.targets == "soft" and not is_soft:
+        what = "soft targets need a neural student of order 1, the loss local or crf, and all heads"
+        raise InputError(f"{what}; choose hard targets", field="targets")
     files = make_silver(teacher, text, folder, silver, threads=threads, observer=observer)
     if not files:
         what = f"{os.fspath(text)}: no sentence was kept; give more text, or a lower `least`"
         raise InputError(what, field="least")
-    added = Columns.concat([read_columns(file) for file in files], os.fspath(folder))
+    pieces = [read_columns(file) for file in files]
+    added = Columns.concat(pieces, os.fspath(folder))
     if added.words > silver.words:  # the last file has more than were wanted
         count = max(1, int(np.searchsorted(added.offsets, silver.words, side="right")) - 1)
         added = added.select(np.arange(count))
@@ -111,11 +117,12 @@ def distil(
     copies = max(1, round(added.words / (silver.share * columns.words)))
     whole = Columns.concat([*[columns] * copies, added], f"{columns.source} + {os.fspath(folder)}")
     settings = student_config(make_config(config), columns, whole, copies)
-    can_be_soft = is_network and settings.loss in SOFT_LOSSES and not silver.least_head
-    targets = ("soft" if can_be_soft else "hard") if silver.targets == "auto" else silver.targets
     soft = None
-    if targets == "soft":
-        soft = _soft_targets(files, teacher, columns, copies).select(slice(whole.words))
+    if is_soft:
+        lengths = [np.diff(piece.offsets) for piece in pieces]
+        found = _read_soft(files, lengths, teacher.parser.names.labels)
+        soft = _with_gold(found, columns, copies).select(slice(whole.words))
+    targets = "soft" if is_soft else "hard"
     times = f"gold {copies} times" if copies > 1 else "gold once"
     observer.note(f"silver: {len(added):,} sentences, {added.words:,} words, {targets} targets; {times}")
     options: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "segmenter": teacher.segmenter}
@@ -226,22 +233,33 @@ def _new_sentences(columns: Columns, settings: SilverSettings, seen: set[bytes])
                 yield number
 
 
-def _soft_targets(files: Sequence[Path], teacher: Pipeline, gold: Columns, copies: int) -> SoftTrees:
-    """The probabilities of the words of `copies` gold treebanks, then of those in files."""
-    names = teacher.parser.names.labels
-    more = tuple(name for name in gold.strings("deprel") if name not in names)
-    numbers = numbers_of(gold.strings("deprel"), (*names, *more))[gold.ids("deprel")]
-    certain = SoftTrees.certain(gold.heads, numbers, (*names, *more))
+def _can_be_soft(config: TrainConfig, silver: SilverSettings, gold: Columns) -> bool:
+    """Whether a student can learn probabilities."""
+    if not config.recipe.learns_softly or config.loss not in SOFT_LOSSES or config.order == 2:
+        return False
+    if config.projectivize == "pseudo-projective" or silver.least_head:
+        return False
+    return config.loss != "crf" or bool((gold.heads >= 0).all())
+
+
+def _read_soft(files: Sequence[Path], lengths: Sequence[Longs], names: tuple[str, ...]) -> list[SoftTrees]:
+    """The probabilities beside files of sentences with these lengths; `names`: the teacher's labels."""
     found = []
-    for path in files:
+    for path, own in zip(files, lengths, strict=True):
         file = read_model(path.with_suffix(SOFT), verify=True)
         file.require_kind("silver", "probabilities of silver trees")
-        lengths = np.diff(read_columns(path).offsets)
         try:
-            found.append(SoftTrees.from_tensors(file.tensors, lengths, names))
+            found.append(SoftTrees.from_tensors(file.tensors, own, names))
         except InputError as error:
             raise file.error(f"{error}; delete it and its .conllu file to parse them again") from None
-    return SoftTrees.concat([*[certain] * copies, *found])
+    return found
+
+
+def _with_gold(silver: Sequence[SoftTrees], gold: Columns, copies: int) -> SoftTrees:
+    """The probabilities of `copies` gold treebanks, which are certain, then the silver ones."""
+    names = joined(silver[0].names, tuple(gold.strings("deprel")))
+    numbers = numbers_of(gold.strings("deprel"), names)[gold.ids("deprel")]
+    return SoftTrees.concat([*[SoftTrees.certain(gold.heads, numbers, names)] * copies, *silver])
 
 
 def _parsed(
