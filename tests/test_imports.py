@@ -37,6 +37,7 @@ ORDER = [
     "training",
     "induction",
     "classification",
+    "distributed",
     "integrations",
     "web",
     "cli",

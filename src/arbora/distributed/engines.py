@@ -1,0 +1,174 @@
+"""Engines: where workers run. A worker holds one object and calls its methods, one call at a time.
+
+    local   processes on this machine
+    ray     actors of a Ray cluster (extra `ray`)
+
+`Workers` starts calls and waits for their results; `run_tasks` keeps all workers busy until a list of tasks
+is done, and replaces workers that are lost. Objects, arguments and results are pickled.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
+
+from arbora.errors import ArboraError
+from arbora.registry import Registry
+
+Task = TypeVar("Task")
+Make: TypeAlias = Callable[[], Any]
+"""Makes the object of a worker, in the worker."""
+
+ATTEMPTS = 3
+"""How often a task is given to a worker, if workers are lost while they do it."""
+
+
+class WorkerLostError(ArboraError):
+    """A worker ended before it returned a result: it crashed, was killed, or its machine is gone."""
+
+
+class TimeLimitError(ArboraError):
+    """A call took longer than its limit; its worker was ended."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a call: a value, or an error."""
+
+    value: Any = None
+    error: BaseException | None = None
+
+    def get(self) -> Any:
+        """The value; raises the error if there is one."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+class Workers(ABC):
+    """Workers that each hold an object; use as a context manager.
+
+    `make` runs in each worker. A call after which a worker is lost has the outcome `WorkerLostError`, and the
+    worker can be restarted. After `close` no worker runs.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, make: Make, count: int) -> None:
+        self.make, self.count = make, count
+
+    @abstractmethod
+    def call(self, worker: int, method: str, *arguments: Any) -> None:
+        """Start a call of a method of a worker's object; a worker takes one call at a time."""
+
+    @abstractmethod
+    def wait(self, timeout: float | None = None) -> list[tuple[int, Outcome]]:
+        """Calls that have ended since the last `wait`: worker and outcome; none after `timeout` seconds."""
+
+    @abstractmethod
+    def restart(self, worker: int) -> None:
+        """End a worker, whatever it does, and start another in its place."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End all workers."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def call_all(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Call a method of every worker with its own arguments; results in the order of workers.
+
+        Raises the first error.
+        """
+        for worker, own in enumerate(arguments):
+            self.call(worker, method, *own)
+        found: dict[int, Outcome] = {}
+        while len(found) < len(arguments):
+            found |= dict(self.wait())
+        return [found[worker].get() for worker in range(len(arguments))]
+
+
+engines: Registry[Workers] = Registry(
+    "engine",
+    {"local": "arbora.distributed.local:LocalWorkers", "ray": "arbora.distributed.ray:RayWorkers"},
+    group="arbora.engines",
+)
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def open_workers(engine: str, make: Make, count: int | None = None, **options: Any) -> Iterator[Workers]:
+    """Start the workers of an engine, one per core unless `count` says otherwise."""
+    with engines.create(engine, make=make, count=count or cores(), **options) as workers:
+        yield workers
+
+
+@dataclass
+class _Running(Generic[Task]):
+    task: Task
+    lost: int = 0  # workers that were lost while they did it
+    since: float = 0.0
+
+
+def run_tasks(
+    workers: Workers,
+    method: str,
+    tasks: Iterable[Task],
+    *,
+    attempts: int = ATTEMPTS,
+    limit: float | None = None,
+    idle: float = 1.0,
+) -> Iterator[tuple[Task, Outcome] | None]:
+    """Call a method with each task on whatever worker is free; yield tasks as they end, in any order.
+
+    A task whose worker was lost is tried again, `attempts` times in all. One that takes longer than `limit`
+    seconds ends with `TimeLimitError`. Yields None after each `idle` seconds in which no task has ended.
+    """
+    left, again = map(_Running, tasks), deque[_Running[Task]]()
+    free, running = deque(range(workers.count)), dict[int, _Running[Task]]()
+    while True:
+        while free and (given := again.popleft() if again else next(left, None)) is not None:
+            running[worker := free.popleft()] = given
+            given.since = monotonic()
+            workers.call(worker, method, given.task)
+        if not running:
+            return
+        ended = workers.wait(_patience(running.values(), limit, idle))
+        now = monotonic()
+        for worker in [w for w, each in running.items() if limit is not None and now - each.since > limit]:
+            if all(worker != other for other, _ in ended):
+                workers.restart(worker)
+                ended.append((worker, Outcome(error=TimeLimitError(f"took longer than {limit:g} s"))))
+        for worker, outcome in ended:
+            given = running.pop(worker)
+            free.append(worker)
+            if isinstance(outcome.error, WorkerLostError):
+                workers.restart(worker)
+                given.lost += 1
+                if given.lost < attempts:
+                    again.append(given)
+                    continue
+            yield given.task, outcome
+        if not ended:
+            yield None
+
+
+def _patience(running: Iterable[_Running[Any]], limit: float | None, idle: float) -> float:
+    """How long to wait: until a task reaches its limit, at most `idle` seconds."""
+    if limit is None:
+        return idle
+    return max(0.0, min(idle, min(each.since for each in running) + limit - monotonic() + 0.001))
