@@ -24,27 +24,70 @@ def pipeline():
 
 
 @pytest.fixture
-def loaded(pipeline, tmp_path):
+def path(pipeline, tmp_path):
     pipeline.save(tmp_path / "m.arbora")
-    return arbora.load(tmp_path / "m.arbora")
+    return tmp_path / "m.arbora"
+
+
+@pytest.fixture
+def loaded(path):
+    return arbora.load(path)
 
 
 def heads(nlp):
     return [parsed.heads for parsed in nlp(TEXT)]
 
 
-def test_loaded_models_are_pickled_by_file_name(loaded, monkeypatch, tmp_path):
+def test_loaded_models_are_pickled_once_with_their_bytes(loaded, path):
+    size = path.stat().st_size
     sent = pickle.dumps((loaded, loaded.parser))
-    assert len(sent) < 1000
+    assert size < len(sent) < size + 1000
     assert pickle.loads(sent)[0] is loaded
     assert pickle.loads(sent)[1] is copy.deepcopy(loaded.parser) is loaded.parser
-    source, expected = loaded.source, heads(loaded)
-    del loaded
+
+
+@pytest.mark.parametrize("change", ["none", "removed", "replaced"])
+def test_pickled_models_need_no_file(pipeline, path, change, monkeypatch, tmp_path):
+    first = arbora.load(path)
+    sent, source, expected = pickle.dumps((first, first.parser)), first.source, heads(first)
+    del first
     gc.collect()
+    if change == "removed":
+        path.unlink()
+    if change == "replaced":
+        pipeline.save(path, quantized=True)
     monkeypatch.chdir(tmp_path)
     again, parser = pickle.loads(sent)
     assert (again.source, heads(again)) == (source, expected)
     assert parser is again.parser
+    assert pickle.loads(pickle.dumps(again)) is again
+
+
+def test_pickled_results_hold_no_model(path):
+    found = arbora.load(path)(TEXT)
+    sent = pickle.dumps(found)
+    assert len(sent) < 10_000
+    assert pickle.loads(sent)[0].parser is found[0].parser
+    expected = [tree.heads for tree in found[0].kbest(2)]
+    del found
+    gc.collect()
+    again = pickle.loads(sent)
+    assert [tree.heads for tree in again[0].kbest(2)] == expected
+    del again
+    gc.collect()
+    path.unlink()
+    again = pickle.loads(sent)
+    assert again[0].heads
+    with rejects(ModelError, source=str(path)):
+        again[0].kbest(2)
+
+
+def test_results_of_a_replaced_model_say_so(pipeline, path):
+    sent = pickle.dumps(arbora.load(path)(TEXT))
+    gc.collect()
+    pipeline.save(path, quantized=True)
+    with rejects(ModelError, source=str(path)):
+        pickle.loads(sent)[0].kbest(2)
 
 
 def test_models_without_a_file_are_pickled_whole(pipeline):
@@ -59,25 +102,11 @@ def test_models_without_a_file_are_pickled_whole(pipeline):
     assert both.plain_labels == ensemble([pipeline.parser, alone]).plain_labels
 
 
-def test_modified_models_are_not_pickled_by_file_name(loaded):
+def test_modified_models_are_not_pickled_as_the_file(loaded):
     other = replace(loaded, tagger=None, lemmatizer=None)
     again = pickle.loads(pickle.dumps(other))
     assert again.parts == ("segmenter", "parser")
     assert heads(again) == heads(other)
-
-
-def test_a_replaced_file_is_rejected(pipeline, tmp_path):
-    pipeline.save(tmp_path / "m.arbora")
-    loaded = arbora.load(tmp_path / "m.arbora")
-    sent = pickle.dumps(loaded)
-    del loaded
-    gc.collect()
-    pipeline.save(tmp_path / "m.arbora", quantized=True)
-    with rejects(ModelError, source=str(tmp_path / "m.arbora")):
-        pickle.loads(sent)
-    (tmp_path / "m.arbora").unlink()
-    with rejects(ModelError, source=str(tmp_path / "m.arbora")):
-        pickle.loads(sent)
 
 
 def test_process_pools(loaded):

@@ -25,6 +25,7 @@ from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
 from arbora.interfaces import Query
 from arbora.search.confidence import Confidence
+from arbora.storage.model_file import Reference
 from arbora.types import Ints
 
 if TYPE_CHECKING:
@@ -76,6 +77,20 @@ class Parsed:
     label_probabilities: tuple[float | None, ...]
     entropies: tuple[float | None, ...]
     parser: Parser = field(repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        if "parser" in state:
+            state["_reference"] = Reference.of(state.pop("parser"))
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "parser" or "_reference" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}", name=name, obj=self)
+        return self.__dict__.setdefault("parser", self._reference.get())  # of a pickled sentence
 
     def __len__(self) -> int:
         return len(self.sentence)

@@ -26,7 +26,7 @@ from arbora.search.base import Search
 from arbora.search.confidence import Confidence, ConfidenceAt
 from arbora.search.request import Decode, ParseRequest, Temperatures
 from arbora.storage.files import Source, open_output
-from arbora.storage.model_file import ModelFile, Reloaded, read_model, write_model
+from arbora.storage.model_file import ModelFile, Reloaded, write_model
 from arbora.types import Ints
 
 UNCALIBRATED = Temperatures()
@@ -278,9 +278,7 @@ class Parser(Reloaded):
         return parser_parts(self, quantized=quantized)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Parser:
-        """Read a model file, and check its data against its checksum."""
-        file = read_model(path, verify=True)
+    def from_whole(cls, file: ModelFile) -> Parser:
         return cls.from_file(file.part("parser") if "parts" in file.metadata else file)
 
     @classmethod

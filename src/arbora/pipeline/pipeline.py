@@ -30,7 +30,7 @@ from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.pipeline.tagger import Tagger
 from arbora.search.request import Decode
 from arbora.storage._safetensors import DAMAGED
-from arbora.storage.model_file import FORMAT, ModelFile, Reloaded, read_model, write_model
+from arbora.storage.model_file import FORMAT, ModelFile, Reloaded, write_model
 from arbora.storage.models import find_model
 
 Given: TypeAlias = Iterable[Words]
@@ -205,11 +205,6 @@ class Pipeline(Reloaded):
             arrays, metadata[name] = getattr(self, name).to_parts(quantized=quantized)
             tensors |= {f"{name}/{key}": array for key, array in arrays.items()}
         return tensors, {"kind": KIND, "parts": metadata, "about": self.about}
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Pipeline:
-        """Read a model file, of a whole pipeline or a parser alone, and verify its checksum."""
-        return cls.from_file(read_model(path, verify=True))
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Pipeline:

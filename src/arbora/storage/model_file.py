@@ -18,6 +18,7 @@ import stat
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Self, TypeVar
@@ -59,6 +60,7 @@ class ModelFile:
     metadata: Mapping[str, Any]
     tensors: Mapping[str, NDArray[Any]]
     checksum: str | None = None  # of the header, which contains that of the data; None if this is not a file
+    content: NDArray[np.uint8] | None = None  # all bytes of the file, if this is one
 
     def error(self, what: str) -> ModelError:
         """Return an error about this file."""
@@ -170,16 +172,21 @@ def read_model(path: str | os.PathLike[str], *, verify: bool = False) -> ModelFi
     """
     source = os.fspath(path)
     try:
-        header, data = container.split_header(memoryview(_map(path)))
-        entries = container.parse_object(header, "header")
-        document = _document(entries)
-        checksum = container.check_header(header)
-        places = container.locate_tensors(entries, len(data))
-        stated = document["data_crc32"]
-        if verify and (actual := zlib.crc32(data)) != stated:
-            raise FaultError(f"data: expected the checksum {stated}, got {actual}")
+        return _parse(_map(path), source, verify=verify)
     except FaultError as error:
         raise ModelError(str(error), source=source) from error.__cause__
+
+
+def _parse(content: bytes | mmap.mmap | memoryview, source: str, *, verify: bool = False) -> ModelFile:
+    """The model in the bytes of a file; FaultError if they are damaged."""
+    header, data = container.split_header(memoryview(content))
+    entries = container.parse_object(header, "header")
+    document = _document(entries)
+    checksum = container.check_header(header)
+    places = container.locate_tensors(entries, len(data))
+    stated = document["data_crc32"]
+    if verify and (actual := zlib.crc32(data)) != stated:
+        raise FaultError(f"data: expected the checksum {stated}, got {actual}")
     flat = np.frombuffer(data, np.uint8)
     tensors = {
         name: flat[place.begin : place.end].view(place.dtype).reshape(place.shape)
@@ -187,7 +194,8 @@ def read_model(path: str | os.PathLike[str], *, verify: bool = False) -> ModelFi
         if not name.startswith(PADDING)
     }
     version, metadata = document["arbora_version"], document["metadata"]
-    return ModelFile(source, document["format"], version, metadata, tensors, checksum)
+    whole = np.frombuffer(content, np.uint8)
+    return ModelFile(source, document["format"], version, metadata, tensors, checksum, whole)
 
 
 # ---------------------------------------------------------------- writing
@@ -289,10 +297,14 @@ _loaded: WeakValueDictionary[Place, Reloaded] = WeakValueDictionary()
 class Reloaded(ABC):
     """Base of models that can be saved; never changed, so that copies may be shared.
 
-    `multiprocessing` pickles what it sends, and native code cannot be pickled. A model that was loaded from a
-    file is pickled as the file's name and checksum, and opened where it arrives, once per process while it
-    is in use. Any other model is pickled as the tensors and metadata of its file.
+    Pickles, by which models reach other processes and machines, hold the bytes of the model file. A process
+    makes one model of them, which is in use until the last copy of it is gone; if the same file is there, its
+    memory is shared with other processes. A model that is in no file is pickled as the tensors and metadata
+    that it would have in one. Pickled results hold a `Reference` instead.
     """
+
+    _place: Place | None = None
+    _content: NDArray[np.uint8] | None = None
 
     @abstractmethod
     def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -304,24 +316,29 @@ class Reloaded(ABC):
         """Make the model from a file that is read."""
 
     @classmethod
-    @abstractmethod
+    def from_whole(cls, file: ModelFile) -> Self:
+        """Make the model from a file that may have other parts, too."""
+        return cls.from_file(file)
+
+    @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a file and make the model."""
+        """Read a model file, and check its data against its checksum."""
+        return cls.from_whole(read_model(path, verify=True))
 
     def remember(self, file: ModelFile) -> Self:
         """Note that this model is in a file; return the model."""
         if file.checksum is not None:
             place = (type(self), str(Path(file.source).absolute()), file.checksum)
             object.__setattr__(self, "_place", place)
+            object.__setattr__(self, "_content", file.content)
             _loaded[place] = self
         return self
 
     @property
     def checksum(self) -> str:
         """A checksum of the model: that of its file, if it was loaded from one."""
-        place: Place | None = getattr(self, "_place", None)
-        if place is not None:
-            return place[2]
+        if self._place is not None:
+            return self._place[2]
         tensors, metadata = self.to_parts()
         found = zlib.crc32(json.dumps(metadata, sort_keys=True).encode())
         for name in sorted(tensors):
@@ -329,16 +346,45 @@ class Reloaded(ABC):
         return f"{found:08x}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        place: Place | None = getattr(self, "_place", None)
-        return (_rebuild, (type(self), *self.to_parts())) if place is None else (_reload, place)
+        if self._place is None:
+            return _rebuild, (type(self), *self.to_parts())
+        return _reload, (self._place, self._content)
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
 
-def _reload(kind: type[Reloaded], path: str, checksum: str) -> Reloaded:
-    place = (kind, path, checksum)
-    model = _loaded[place] if place in _loaded else kind.load(path)
-    if getattr(model, "_place", None) != place:
-        raise ModelError("the file has changed since the model was loaded; load it again", source=path)
-    return model
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """Stands for a model in pickled results: its place or, if it is in no file, the model."""
+
+    to: Place | Reloaded
+
+    @classmethod
+    def of(cls, model: Reloaded) -> Reference:
+        return cls(model if model._place is None else model._place)
+
+    def get(self) -> Reloaded:
+        """The model, which this process has or can read; ModelError if it cannot."""
+        if isinstance(self.to, Reloaded):
+            return self.to
+        kind, path, checksum = self.to
+        model = _loaded[self.to] if self.to in _loaded else kind.load(path)
+        if model._place is None or model._place[2] != checksum:
+            raise ModelError("the file has changed since the model was loaded; load it again", source=path)
+        return model
+
+
+def _reload(place: Place, content: NDArray[np.uint8]) -> Reloaded:
+    if place in _loaded:
+        return _loaded[place]
+    kind, path, checksum = place
+    file = None
+    with suppress(ModelError):
+        file = read_model(path)
+    if file is None or file.checksum != checksum:
+        file = _parse(content.data, path)
+    return kind.from_whole(file)
 
 
 def _rebuild(kind: type[Reloaded], tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> Reloaded:
