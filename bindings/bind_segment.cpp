@@ -106,11 +106,11 @@ void bind_applying(nb::module_& m) {
                     "rules: collections.abc.Sequence[tuple[bool, collections.abc.Sequence[int], collections.abc.Sequence[tuple[int, collections.abc.Sequence[int]]]]], "
                     "keys: numpy.typing.NDArray[numpy.uint64], key_rules: numpy.typing.NDArray[numpy.uint16]) -> None"))
         .def("parts", [](const Segmenter& self) { return parts(self.model()); }, nb::sig("def parts(self) -> dict[str, typing.Any]"))
-        .def("segment", [](const Segmenter& self, nb::bytes text, std::int64_t longest_sentence, bool lines, std::int64_t first_number, bool continues) {
+        .def("segment", [](const Segmenter& self, nb::bytes text, std::int64_t longest_sentence, bool lines, std::int64_t first_number, bool continues, const std::string& document) {
                 const std::string_view bytes(text.c_str(), text.size());
                 nb::gil_scoped_release release;
-                return self.segment(bytes, {longest_sentence, lines, first_number, continues});
-            }, "text"_a, nb::kw_only(), "longest_sentence"_a, "lines"_a, "first_number"_a, "continues"_a);
+                return self.segment(bytes, {longest_sentence, lines, first_number, continues, document});
+            }, "text"_a, nb::kw_only(), "longest_sentence"_a, "lines"_a, "first_number"_a, "continues"_a, "document"_a);
 }
 
 std::vector<GoldText> gold_texts(const nb::list& texts) {

@@ -59,6 +59,9 @@ class Observer:
     def report(self, report: EpochReport) -> None:
         """Take the result of an epoch or a round."""
 
+    def status(self, text: str) -> None:
+        """Show a short text beside the task, such as its speed."""
+
     def end(self, result: str = "") -> None:
         """End the task; `result` is a short text to show, if any."""
 
@@ -81,6 +84,7 @@ class Prefixed(Observer):
         self._observer, self._prefix = observer, prefix
         self.advance = observer.advance  # type: ignore[method-assign]  # saves a call per sentence
         self.end = observer.end  # type: ignore[method-assign]
+        self.status = observer.status  # type: ignore[method-assign]
 
     def begin(self, task: str, total: int | None = None, **options: Any) -> None:
         self._observer.begin(f"{self._prefix}: {task}", total, **options)

@@ -40,6 +40,7 @@ struct Options {
     bool lines = false;                    // every line end ends a sentence
     std::int64_t first_number = 1;         // of `# sent_id`
     bool continues = false;                // the text begins within a paragraph
+    std::string document = {};             // the `# newdoc id` of the first sentence; empty: none
 };
 
 // Words as a treebank, and where they stand, in characters of the text: [starts[w], ends[w]). The words of a multiword token have
@@ -68,7 +69,7 @@ inline void append_number(std::int64_t number, std::string& out) {
 class Output {
 public:
     Output(std::string_view text, const Options& options, Segmented& out)
-        : text_(text), options_(options), out_(out), number_(options.first_number),
+        : text_(text), options_(options), out_(out), number_(options.first_number), document_(options.document),
           no_space_(out.columns.tables[misc_column].intern("SpaceAfter=No")) {}
 
     void paragraph() { paragraph_ = true; }
@@ -112,6 +113,8 @@ public:
             columns.add_extra(conll::ExtraKind::comment, 0, what);
             ++comments;
         };
+        if (!document_.empty()) comment("# newdoc id = " + document_);
+        document_.clear();
         if (paragraph_) comment("# newpar");
         line = "# sent_id = ";
         append_number(number_++, line);
@@ -181,6 +184,7 @@ private:
     const Options& options_;
     Segmented& out_;
     std::int64_t number_;
+    std::string document_;
     std::int32_t no_space_;
     std::int64_t line_ = 1, words_ = 0, tokens_ = 0, start_ = 0, end_ = 0;
     bool paragraph_ = false, spaced_ = false;

@@ -69,6 +69,11 @@ def writable(name: str) -> str:
     return name
 
 
+def writable_or_folder(name: str) -> str:
+    """Check that a name is `-`, or can be a file or a folder; one that ends in `/` is a folder."""
+    return name if name.endswith("/") or Path(name).is_dir() else writable(name)
+
+
 def at_most_one_stdin(names: Sequence[str | None]) -> None:
     """Check that at most one of the files is `-`: stdin can be read only once."""
     if names.count("-") > 1:

@@ -99,6 +99,8 @@ def open_reader(
         return TextReader(stream, pipeline.require_segmenter(), offsets, lines)
     source: Source = given
     is_blank = False
+    if form == "auto" and given == "-" and lines:
+        form = "text"  # without waiting for enough of it to see what it is
     if form == "auto":
         start, source = _peek(given)
         _reject_binary(start, name_of(source))

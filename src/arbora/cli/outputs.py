@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, count, repeat
 from typing import Literal, TypeAlias, get_args
 
@@ -16,18 +15,14 @@ import typer
 
 from arbora.cli.console import drawing_style
 from arbora.cli.inputs import TextReader
-from arbora.data import treebank
-from arbora.data.columns import Columns, Format
-from arbora.data.encode import numbers_of
-from arbora.data.sentence import Sentence
+from arbora.data.columns import Columns
 from arbora.data.treebank import FORMAT_OF_ENDING, ColumnReader, ending_of, format_by_name
 from arbora.errors import DataError, NoTreeError
-from arbora.integrations.table import is_parquet, parquet_writer, pieces
-from arbora.parsing.parsed import RANK, Parsed, make_parsed
+from arbora.integrations.table import is_parquet
+from arbora.parsing.parsed import Parsed
 from arbora.parsing.parser import Parser
-from arbora.search.request import Decode
+from arbora.pipeline.writing import Renderer, Request
 from arbora.storage.files import open_output
-from arbora.types import Ints
 from arbora.web.terminal import draw
 
 logger = logging.getLogger("arbora")
@@ -35,7 +30,7 @@ logger = logging.getLogger("arbora")
 Captioned: TypeAlias = list[tuple[Parsed, str]]
 Drawing: TypeAlias = tuple[Callable[[Captioned], str], Callable[[], str]]
 """What each sentence adds to a drawing, and how the drawing ends."""
-OutputFormat: TypeAlias = Literal["auto", "conllu", "conllx", "json", "tree", "svg", "html"]
+OutputFormat: TypeAlias = Literal["auto", "conllu", "conllx", "json", "parquet", "tree", "svg", "html"]
 
 BY_NAME: dict[str, OutputFormat] = {
     ".json": "json",
@@ -45,46 +40,6 @@ BY_NAME: dict[str, OutputFormat] = {
     ".htm": "html",
 }
 """Endings of outputs that are neither treebanks nor tables."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the command line asks for."""
-
-    decode: Decode = "argmax"
-    probabilities: bool = False
-    kbest: int = 0
-    """Number of trees per sentence; 0: the one that is decoded."""
-    threads: int = 1
-    keep_heads: bool = False
-    """Keep the heads of the input, with their labels."""
-
-    @property
-    def needs_probabilities(self) -> bool:
-        """Whether the output shows probabilities."""
-        return self.probabilities or self.kbest > 0
-
-    def parsed(self, parser: Parser, columns: Columns) -> Iterator[list[Parsed]]:
-        """Parse with probabilities: the trees of each sentence, one or the k best."""
-        found = parser.confidence(
-            columns, decode=self.decode, k=self.kbest, keep_heads=self.keep_heads, threads=self.threads
-        )
-        return make_parsed(columns.sentences(), found, parser, keep_heads=self.keep_heads)
-
-    def trees(self, parser: Parser, columns: Columns) -> tuple[Ints, Ints, Sequence[str]]:
-        """Parse without probabilities: heads and labels of all words, and the names of labels."""
-        names = parser.names.labels
-        heads, labels = parser.trees(
-            columns, decode=self.decode, keep_heads=self.keep_heads, threads=self.threads
-        )
-        if not self.keep_heads:
-            return heads, labels, names
-        strings = columns.strings("deprel")
-        known = set(names)
-        names = (*names, *dict.fromkeys(name for name in strings if name not in known))
-        given = numbers_of(strings, names)[columns.ids("deprel")]
-        is_kept = (columns.heads >= 0) & (columns.ids("deprel") != 0)
-        return heads, np.where(is_kept, given, labels).astype(np.int32), names
 
 
 def with_trees(parser: Parser, columns: Columns, *, lenient: bool) -> Columns:
@@ -153,39 +108,23 @@ def open_sink(
     elif form in ("svg", "html"):
         drawing = _draw_pictures(request, form, reader.source)
 
-    def render(columns: Columns) -> bytes:
-        if drawing is None and not request.needs_probabilities:
-            parsed = columns.with_trees(*request.trees(parser, columns))
-            is_same = form == "auto"
-            return parsed.to_bytes() if is_same else "".join(map(WRITERS[form], parsed.sentences())).encode()
+    def draw_pieces(columns: Columns, add: Callable[[Captioned], str]) -> bytes:
         found = request.parsed(parser, columns)  # drawings mark uncertain heads
-        if drawing is not None:
-            return "".join(drawing[0](list(_captioned(trees, request))) for trees in found).encode()
-        show = _ranked_json if form == "json" else _annotated
-        return "".join(show(trees, reader.format, request) for trees in found).encode()
+        return "".join(add(list(_captioned(trees, request))) for trees in found).encode()
 
+    render: Callable[[Columns], bytes] = Renderer(parser, form, reader.format, request)
+    if drawing is not None:
+        render = partial(draw_pieces, add=drawing[0])
     with open_output(output) as stream:
-        yield lambda columns: stream.write(render(columns))
-        if drawing is not None:
-            stream.write(drawing[1]().encode())
-
-
-@contextmanager
-def open_table_sink(
-    parser: Parser, output: str, read_as: Format, request: Request
-) -> Iterator[Callable[[Columns], None]]:
-    """Yield a function that parses each piece and writes it to a Parquet table."""
-    with parquet_writer(output) as writer:
 
         def put(columns: Columns) -> None:
-            given = treebank.columns_to_conllu(columns, read_as)
-            if request.probabilities:
-                for piece, probabilities in pieces(tree for (tree,) in request.parsed(parser, given)):
-                    writer.write(piece, probabilities)
-            else:
-                writer.write(given.with_trees(*request.trees(parser, given)))
+            stream.write(render(columns))
+            if output == "-":
+                stream.flush()
 
         yield put
+        if drawing is not None:
+            stream.write(drawing[1]().encode())
 
 
 def _captioned(trees: list[Parsed], request: Request) -> Iterator[tuple[Parsed, str]]:
@@ -229,30 +168,3 @@ def _draw_pictures(request: Request, form: OutputFormat, source: str) -> Drawing
         lambda trees: next(start) + html.page_section(next(numbers), trees, look),
         lambda: next(start) + html.page_end(),
     )
-
-
-WRITERS: dict[OutputFormat, Callable[[Sentence], str]] = {
-    "conllu": lambda sentence: treebank.conllx_to_conllu(sentence).to_conllu(),
-    "conllx": lambda sentence: "\n".join([*treebank.conllu_to_conllx(sentence).lines(), "", ""]),
-    "json": lambda sentence: json.dumps(sentence.to_json(), ensure_ascii=False) + "\n",
-}
-
-
-def _ranked_json(trees: list[Parsed], read_as: Format, request: Request) -> str:
-    """One object per tree and line."""
-    ranks = [{RANK: i, "trees": len(trees)} if request.kbest else {} for i in range(1, len(trees) + 1)]
-    objects = [{**rank, **tree.to_json()} for rank, tree in zip(ranks, trees, strict=True)]
-    return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in objects)
-
-
-def _annotated(trees: list[Parsed], read_as: Format, request: Request) -> str:
-    """CoNLL-U with comments, and with probabilities in MISC if wanted; lines end as in the input."""
-    text = []
-    for i, tree in enumerate(trees, start=1):
-        if read_as == "conllx":
-            tree = replace(tree, sentence=treebank.conllx_to_conllu(tree.sentence))
-        sentence = tree.annotated(*([f"# {RANK} = {i}/{len(trees)}"] if request.kbest else []))
-        if not request.probabilities:
-            sentence = replace(sentence, misc=tree.sentence.misc)
-        text.append(sentence.to_conllu().replace("\n", sentence.origin.newline))
-    return "".join(text)

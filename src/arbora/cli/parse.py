@@ -11,27 +11,28 @@ import typer
 
 from arbora.cli import options
 from arbora.cli.console import counted, draws_bars, say, say_skipped, show_seconds
-from arbora.cli.files import existing_model, not_an_input
+from arbora.cli.corpus import corpus_format, is_corpus, parse_corpus, reject_corpus_options
+from arbora.cli.files import existing_model, not_an_input, writable_or_folder
 from arbora.cli.inputs import TextReader, is_text, open_reader, text_or_file
 from arbora.cli.outputs import (
     OutputFormat,
-    Request,
     chosen_format,
     draws,
     format_of_output,
     open_sink,
-    open_table_sink,
     with_trees,
 )
 from arbora.data.columns import Columns
 from arbora.data.encode import EMPTY_FIELD, INPUT_COLUMNS, Batch, InputColumn, Names, filled, numbers_of
 from arbora.data.treebank import ColumnReader
+from arbora.distributed.parse_shard import CorpusOptions
 from arbora.errors import NoTreeError
 from arbora.inference.queries import MOST_TREES
 from arbora.integrations.table import is_parquet
 from arbora.interfaces import Query
 from arbora.parsing.ensemble import Combined, ensemble
 from arbora.pipeline.pipeline import load
+from arbora.pipeline.writing import Request, open_table_sink
 from arbora.progress import Observer, Silent
 from arbora.search.request import Decode
 from arbora.storage.models import DEFAULT
@@ -39,9 +40,9 @@ from arbora.storage.models import DEFAULT
 
 def command(
     context: typer.Context,
-    source: str = options.argument(
-        "INPUT: A text in quotes; a file of raw text, or of sentences as CoNLL-U or CoNLL-X; - is stdin.",
-        text_or_file,
+    sources: list[str] = options.argument(
+        "INPUT...: A text in quotes; a file of raw text, or of sentences as CoNLL-U or CoNLL-X; - is stdin. "
+        "With -o FOLDER, a corpus: files, folders and patterns, also of JSON lines and Parquet tables."
     ),
     models: list[str] = options.option(
         "--model -m MODEL: A model from `arbora train` (default: the bundled English model). With several "
@@ -50,11 +51,15 @@ def command(
         default=[],
     ),
     weights: options.Weights = None,
-    output: options.Output = "-",
+    output: str = options.option(
+        "--output -o OUT: Output file (.gz compresses); - is stdout. A folder for a corpus.",
+        writable_or_folder,
+        default="-",
+    ),
     format: OutputFormat = typer.Option(  # noqa: A002
         "auto",
-        help="Output format: CoNLL-U, CoNLL-X, JSON (an object per line), drawn trees, an SVG picture, "
-        "or a web page. auto: by the name of OUT (.conllu, .conllx, .json, .svg, .html, "
+        help="Output format: CoNLL-U, CoNLL-X, JSON (an object per line), a Parquet table, drawn trees, an "
+        "SVG picture, or a web page. auto: by the name of OUT (.conllu, .conllx, .json, .svg, .html, "
         ".parquet), without an ending the input's format; on a terminal, drawn trees.",
     ),
     probabilities: bool = options.flag(
@@ -78,6 +83,33 @@ def command(
     retag: bool = options.flag("--retag: Predict tags and lemmas, even if INPUT has some."),
     lines: bool = options.flag("--lines: Every line of raw text ends a sentence."),
     offsets: bool = options.flag("--offsets: Add the position in the raw text to MISC: TokenRange=0:3."),
+    engine: str = options.option(
+        "--engine NAME: Of a corpus: where it is parsed, by processes on this machine (local) or on a Ray "
+        "cluster (ray).",
+        default="local",
+    ),
+    workers: int | None = options.option(
+        "--workers N: Of a corpus: processes or actors (default: one per core).", default=None, min=1
+    ),
+    address: str | None = options.option(
+        "--address ADDRESS: Of a Ray cluster that runs, or auto; default: a new one on this machine.",
+        default=None,
+    ),
+    text_column: str = options.option(
+        "--text-column NAME: Of JSON lines and tables: the field that holds the text.", default="text"
+    ),
+    id_column: str = options.option(
+        "--id-column NAME: The field that holds the id of a text, which becomes `# newdoc id`.", default="id"
+    ),
+    shard_size: int = options.option(
+        "--shard-size BYTES: Larger files of a corpus are parsed in parts of about this size.",
+        default=CorpusOptions.shard_size,
+        min=1,
+    ),
+    time_limit: float | None = options.option(
+        "--time-limit SECONDS: A part of a corpus that takes longer counts as failed.", default=None, min=0.1
+    ),
+    retry_failed: bool = options.flag("--retry-failed: Try parts of a corpus again that failed before."),
     quiet: options.Quiet = False,
 ) -> None:
     """Raw text is split into sentences and words, tagged and lemmatized first. Sentences of a treebank are
@@ -85,6 +117,9 @@ def command(
 
     Sentences are read, parsed and written in order, a megabyte at a time, so a file of any length
     takes the same memory. The output file appears only when it is complete.
+
+    With several inputs, a folder, or `-o FOLDER/`, a corpus is parsed on all cores or on a cluster, each file
+    or part of a file to a file in FOLDER. The same command, given again, parses only what is missing.
 
     Examples:
 
@@ -97,9 +132,39 @@ def command(
     - `arbora parse in.conllu -m da.arbora --probabilities --decode minimum-risk -o out.conllu`
     - `arbora parse in.conllu -m one.arbora -m two.arbora -m three.arbora -o out.conllu`
     - `arbora parse in.conllu -m one.arbora -m two.arbora --weights 2,1 -o out.conllu`
+    - `arbora parse texts/ more/*.jsonl.gz -o parsed/ --workers 8`
     """
+    if is_corpus(sources, output):
+        corpus_only = CorpusOptions(
+            format=corpus_format(format, output),
+            probabilities=probabilities,
+            decode=decode,
+            retag=retag,
+            lines=lines,
+            text_column=text_column,
+            id_column=id_column,
+            shard_size=shard_size,
+        )
+        parse_corpus(
+            sources,
+            output,
+            models,
+            corpus_only,
+            context,
+            engine=engine,
+            workers=workers,
+            address=address,
+            time_limit=time_limit,
+            retry_failed=retry_failed,
+            quiet=quiet,
+        )
+        return
+    reject_corpus_options(context)
+    source = text_or_file(sources[0])
     request = Request(decode, probabilities, kbest or 0, threads, keep_heads)
-    _check_options(request, models, output, decode_is_given="decode" in options.given_options(context))
+    _check_options(
+        request, models, output, format, decode_is_given="decode" in options.given_options(context)
+    )
     if weights is not None and len(models) < 2:
         raise typer.BadParameter("--weights needs several models: -m one.arbora -m two.arbora --weights 2,1")
     numbers = options.parse_weights(weights, len(models))
@@ -123,7 +188,7 @@ def command(
     tally = Tally(parsers[0].names)
     sink = (
         open_table_sink(parser, output, reader.format, request)
-        if named == "auto" and is_parquet(output)
+        if named == "parquet" or (named == "auto" and is_parquet(output))
         else open_sink(parser, form, output, reader, request)
     )
     with sink as put, _bar(quiet=quiet or draws(output)) as observer:
@@ -160,7 +225,9 @@ UNCALIBRATED_INDUCED = (
 )
 
 
-def _check_options(request: Request, models: list[str], output: str, *, decode_is_given: bool) -> None:
+def _check_options(
+    request: Request, models: list[str], output: str, form: OutputFormat, *, decode_is_given: bool
+) -> None:
     """Reject options that exclude each other."""
     several, argmax = len(models) > 1, request.decode == "argmax"
     for problem, is_found in {
@@ -173,6 +240,7 @@ def _check_options(request: Request, models: list[str], output: str, *, decode_i
         "--kbest: a table has one tree per sentence; write .conllu or .json": (
             request.kbest and is_parquet(output)
         ),
+        "--format parquet: a table goes to a file; name one with -o": form == "parquet" and output == "-",
         "--keep-heads needs one model, got several": request.keep_heads and several,
     }.items():
         if is_found:

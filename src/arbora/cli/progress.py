@@ -12,10 +12,12 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.table import Column
 from rich.text import Text
 
-from arbora.cli.console import draws_bars, make_console, show_loss, show_scores, show_seconds
+from arbora.cli.console import counted, draws_bars, make_console, show_loss, show_scores, show_seconds
 from arbora.progress import EpochReport, Silent
 
 REFRESH_SECONDS = 0.1
+STATUS_SECONDS = 10.0
+"""How often a status is printed where there are no bars."""
 WIDE = 120
 """Width from which bars show all scores."""
 
@@ -84,6 +86,7 @@ class TerminalProgress(Silent):
     ) -> None:
         self._task, self._total, self._epochs, self._done = task, total, epochs, done
         self._begun, self._best, self._waiting = time.monotonic(), "", 0
+        self._steps, self._stated = 0, -STATUS_SECONDS
         self._unit = "sentence"
         self._bars: list[TaskID] = []
 
@@ -130,6 +133,7 @@ class TerminalProgress(Silent):
 
     def advance(self, steps: int = 1) -> None:
         self._waiting += steps
+        self._steps += steps
         now = time.monotonic()
         if now - self._shown > REFRESH_SECONDS:
             self._flush(now)
@@ -154,6 +158,22 @@ class TerminalProgress(Silent):
                 self._next_epoch(number + 1)
         if self.mode is Mode.LINES and not self._is_inside:
             self._print_epoch(stage, report, results)
+
+    def status(self, text: str) -> None:
+        now = time.monotonic()
+        self._flush(now)
+        if self._bars:
+            self._screen.update(self._bars[0], result=text)
+        elif now - self._stated >= STATUS_SECONDS and not self._is_inside:
+            self._stated = now
+            self._print(f"{self._task}: {self._count_of()}, {text}")
+
+    def _count_of(self) -> str:
+        """How far a task without bars is, and how long it will still take."""
+        if not self._total or not self._steps:
+            return f"{counted(self._steps, self._unit)}"
+        left = (time.monotonic() - self._begun) / self._steps * (self._total - self._steps)
+        return f"{self._steps:,} of {counted(self._total, self._unit)}, {show_seconds(left)} left"
 
     def end(self, result: str = "") -> None:
         if result:

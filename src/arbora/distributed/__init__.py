@@ -3,3 +3,8 @@
 `engines` has the workers; `corpus` cuts a corpus into shards and parses them; `batches` is for data sets of
 other libraries.
 """
+
+from arbora.distributed.corpus import Report, parse
+from arbora.distributed.parse_shard import CorpusOptions
+
+__all__ = ["CorpusOptions", "Report", "parse"]

@@ -8,9 +8,9 @@ spaces, line ends and odd characters. Nothing here depends on a language.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,12 +89,14 @@ class Segmenter:
         first_number: int = 1,
         continues: bool = False,
         offset: int = 0,
+        document: str = "",
     ) -> Segmented:
         """Segment a text; O(length).
 
         With `lines`, every line end ends a sentence. Longer sentences than `longest_sentence` words are cut.
-        `first_number` is the `# sent_id` of the first sentence. If the text is part of a longer one,
-        `continues` says that it does not begin a paragraph, and `offset` is where it begins.
+        `first_number` is the `# sent_id` of the first sentence, `document` its `# newdoc id`. If the text is
+        part of a longer one, `continues` says that it does not begin a paragraph, and `offset` is where it
+        begins.
         """
         if not isinstance(text, str):
             raise InputError(f"text: expected a str (decode bytes; parse words), got {type(text).__name__}")
@@ -105,27 +107,45 @@ class Segmenter:
             got = f"lone surrogate U+{ord(text[error.start]):04X} at character {offset + error.start}"
             raise InputError(f"text: expected valid Unicode, got a {got}; decode the text again") from None
         options: dict[str, Any] = {"lines": lines, "first_number": first_number, "continues": continues}
+        options["document"] = " ".join(document.split())
         found = self.native.segment(data, longest_sentence=longest_sentence, **options)
         sentences = np.stack([found.take_sentence_starts(), found.take_sentence_ends()], axis=1) + offset
         columns = Columns(found.take_columns())
         return Segmented(columns, found.take_starts() + offset, found.take_ends() + offset, sentences)
 
     def segment_stream(
-        self, pieces: Iterable[str], *, lines: bool = False, longest_sentence: int = LONGEST_SENTENCE
+        self,
+        pieces: Iterable[str],
+        *,
+        lines: bool = False,
+        longest_sentence: int = LONGEST_SENTENCE,
+        document: str = "",
     ) -> Iterator[Segmented]:
         """Segment a text that comes in pieces of any size, in the memory of about a million characters.
 
-        Offsets count from the start of the stream. The text is cut at blank lines; if there is none in a
-        million characters, at the end of a sentence; and if a sentence is longer than that, anywhere.
+        Offsets count from the start of the stream; `document` is the `# newdoc id` of the first sentence. The
+        text is cut at blank lines; if there is none in a million characters, at the end of a sentence; and if
+        a sentence is longer than that, anywhere. With `lines`, each line is segmented by itself, and what is
+        complete comes at once.
         """
-        options: dict[str, Any] = {"lines": lines, "longest_sentence": longest_sentence}
+        if lines:
+            yield from self._segment_lines(pieces, longest_sentence, document)
+            return
         number, offset, continues = 1, 0, False
-        for text, goes_on in self._cut(pieces, lines):
-            found = self.segment(text, first_number=number, continues=continues, offset=offset, **options)
+        for text, goes_on in self._cut(pieces):
+            found = self.segment(
+                text,
+                longest_sentence=longest_sentence,
+                first_number=number,
+                continues=continues,
+                offset=offset,
+                document=document,
+            )
             continues = goes_on
             offset += len(text)
             number += len(found.columns)
             if len(found.columns):
+                document = ""
                 yield found
 
     def to_parts(self, *, quantized: bool = True) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -169,7 +189,32 @@ class Segmenter:
             raise file.error(f"metadata 'rules': {what}; {DAMAGED}") from None
         return cls(native, {name: float(value) for name, value in scores.items()})
 
-    def _cut(self, pieces: Iterable[str], lines: bool) -> Iterator[tuple[str, bool]]:
+    def _segment_lines(
+        self, pieces: Iterable[str], longest_sentence: int, document: str
+    ) -> Iterator[Segmented]:
+        number, offset, continues, rest = 1, 0, False, ""
+        for piece in chain(pieces, [None]):
+            *complete, rest = [rest] if piece is None else (rest + piece).split("\n")
+            found: list[Segmented] = []
+            for line in [*complete, *([rest] if piece is None else [])]:
+                if line.strip():
+                    one = self.segment(
+                        line,
+                        longest_sentence=longest_sentence,
+                        first_number=number,
+                        continues=continues,
+                        offset=offset,
+                        document=document,
+                    )
+                    number += len(one.columns)
+                    found.append(one)
+                    document = ""
+                continues = bool(line.strip())
+                offset += len(line) + 1
+            if found:
+                yield _joined(found)
+
+    def _cut(self, pieces: Iterable[str]) -> Iterator[tuple[str, bool]]:
         """Texts of about PIECE characters, and whether the next one continues the same paragraph."""
         waiting: list[str] = []
         size = 0
@@ -178,15 +223,24 @@ class Segmenter:
             size += len(part)
             if size >= PIECE:
                 text = "".join(waiting)
-                cut, goes_on = self._place_to_cut(text, lines)
+                cut, goes_on = self._place_to_cut(text)
                 yield text[:cut], goes_on
                 waiting, size = [text[cut:]], len(text) - cut
         if size:
             yield "".join(waiting), False
 
-    def _place_to_cut(self, text: str, lines: bool) -> tuple[int, bool]:
+    def _place_to_cut(self, text: str) -> tuple[int, bool]:
         breaks = [match.end() for match in _BLANK_LINE.finditer(text, len(text) // 2)]
         if breaks:
             return breaks[-1], False
-        sentences = self.segment(text, lines=lines).sentences
+        sentences = self.segment(text).sentences
         return (int(sentences[-1, 0]), True) if len(sentences) > 1 else (len(text), True)
+
+
+def _joined(parts: Sequence[Segmented]) -> Segmented:
+    """Texts one after the other, whose offsets go on."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = Columns.concat([part.columns for part in parts])
+    arrays = ([getattr(part, name) for part in parts] for name in ("starts", "ends", "sentences"))
+    return Segmented(columns, *map(np.concatenate, arrays))

@@ -19,14 +19,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
-from arbora.errors import DataError, InputError
+from arbora.errors import DataError, InputError, import_package
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 Source: TypeAlias = "str | os.PathLike[str] | IO[bytes] | IO[str]"
 
-GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 PIECE = 1 << 20  # bytes that are read at once
 
 
@@ -43,7 +43,10 @@ class _Borrowed(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         view = memoryview(buffer).cast("B")
         if not self._pending:
-            data: object = self._stream.read(len(view)) or b""
+            read = getattr(
+                self._stream, "read1", self._stream.read
+            )  # what is there, without waiting for more
+            data: object = read(len(view)) or b""
             if isinstance(self._stream, io.TextIOBase) and isinstance(data, str):
                 data = data.encode()
             if not isinstance(data, bytes):
@@ -65,7 +68,7 @@ def name_of(source: Source) -> str:
 
 
 def open_input(source: Source) -> io.BufferedIOBase:
-    """Open a path, `-` (stdin) or file object for reading; gzip is recognized by its first bytes."""
+    """Open a path, `-` (stdin) or file object; gzip and zstd are recognized by their first bytes."""
     if not isinstance(source, str | os.PathLike):
         if not hasattr(source, "read"):
             raise InputError(f"source: expected a path, `-` or a file object, got {type(source).__name__}")
@@ -79,33 +82,78 @@ def open_input(source: Source) -> io.BufferedIOBase:
 
 def _unzipped(stream: io.BufferedReader) -> io.BufferedIOBase:
     try:
-        is_zipped = stream.peek(2)[:2] == GZIP_MAGIC
+        start = stream.peek(4)[:4]
+        if start == ZSTD_MAGIC:
+            return io.BufferedReader(_Unzstd(stream), PIECE)
     except BaseException:
         stream.close()
         raise
-    if not is_zipped:
+    if not start.startswith(GZIP_MAGIC):
         return stream
     unzipped = gzip.GzipFile(fileobj=stream, mode="rb")
     unzipped.myfileobj = stream  # type: ignore[assignment]  # closed with it
     return unzipped
 
 
-def read_bytes(stream: io.BufferedIOBase, size: int, source: str) -> bytes:
-    """Read from what `open_input` opened; errors name the source."""
+class _Unzstd(io.RawIOBase):
+    """The content of a zstd stream of one or more frames; EOFError if the last one is cut."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        package = import_package("zstandard", "pip install 'arbora-nlp[zstd]'")
+        self._stream, self._error = stream, package.ZstdError
+        self._start = package.ZstdDecompressor().decompressobj
+        self._frame = self._start()
+        self._is_open = False  # whether the frame has begun
+        self._waiting = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        view = memoryview(buffer).cast("B")
+        while not self._waiting:
+            if self._frame.eof:
+                data, self._frame, self._is_open = self._frame.unused_data, self._start(), False
+            else:
+                data = b""
+            data = data or self._stream.read(1 << 17)
+            if not data:
+                if self._is_open:
+                    raise EOFError("it ends in the middle")
+                return 0
+            self._is_open = True
+            try:
+                self._waiting = self._frame.decompress(data)
+            except self._error as error:
+                raise EOFError(str(error)) from error
+        taken, self._waiting = self._waiting[: len(view)], self._waiting[len(view) :]
+        view[: len(taken)] = taken
+        return len(taken)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+def read_bytes(stream: io.BufferedIOBase, size: int, source: str, *, waits: bool = True) -> bytes:
+    """Read from what `open_input` opened; errors name the source.
+
+    Unless it `waits` for all of `size`, less may be returned, but something before the end.
+    """
     try:
         with naming_errors(source):
-            return stream.read(size)
+            return stream.read(size) if waits else stream.read1(size)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"damaged gzip file: {error}", source=source) from error
+        raise DataError(f"damaged gzip or zstd file: {error}", source=source) from error
 
 
 def read_text(source: Source) -> Iterator[str]:
-    """The text of what `open_input` opens, in pieces; DataError if it is not UTF-8."""
+    """The text of what `open_input` opens, in pieces, as it comes; DataError if it is not UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
     name, read = name_of(source), 0
     with closing(open_input(source)) as stream:
         while True:
-            data = read_bytes(stream, PIECE, name)
+            data = read_bytes(stream, PIECE, name, waits=False)
             try:
                 yield decoder.decode(data, final=not data)
             except UnicodeDecodeError as error:

@@ -1,0 +1,117 @@
+"""`arbora parse IN... -o FOLDER`: a corpus, on all cores or on a cluster."""
+
+from __future__ import annotations
+
+from glob import has_magic
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from arbora.cli import options
+from arbora.cli.console import counted, say, show_seconds
+from arbora.cli.files import existing_model
+from arbora.cli.inputs import is_text
+from arbora.cli.outputs import OutputFormat
+from arbora.cli.progress import TerminalProgress
+from arbora.distributed.corpus import Report, parse
+from arbora.distributed.engines import engines
+from arbora.distributed.folder import FAILED
+from arbora.distributed.inputs import kind_of
+from arbora.distributed.parse_shard import ENDINGS, CorpusFormat, CorpusOptions
+
+ONLY = {
+    "engine": "--engine",
+    "workers": "--workers",
+    "address": "--address",
+    "text_column": "--text-column",
+    "id_column": "--id-column",
+    "shard_size": "--shard-size",
+    "time_limit": "--time-limit",
+    "retry_failed": "--retry-failed",
+}
+"""Parameters that only a corpus has."""
+NEVER = {
+    "weights": "--weights",
+    "kbest": "--kbest",
+    "keep_heads": "--keep-heads",
+    "threads": "--threads",
+    "lenient": "--lenient",
+    "input_format": "--input-format",
+    "offsets": "--offsets",
+}
+"""Parameters that a corpus does not have."""
+
+
+def is_corpus(sources: list[str], output: str) -> bool:
+    """Whether the arguments name a corpus, or a folder to write to."""
+    if output.endswith("/") or (output != "-" and Path(output).is_dir()) or len(sources) > 1:
+        return True
+    (source,) = sources
+    if source == "-" or is_text(source):
+        return False
+    if kind_of(source) in ("json", "parquet") or Path(source).is_dir():
+        return True
+    return has_magic(source) and not Path(source).exists()
+
+
+def corpus_format(form: OutputFormat, output: str) -> CorpusFormat:
+    """The format of the files in the folder."""
+    if form == "auto":
+        return "conllu"
+    if form not in ENDINGS:
+        raise typer.BadParameter(f"--format {form}: a corpus is written as {', '.join(ENDINGS)}")
+    return form
+
+
+def reject_corpus_options(context: typer.Context) -> None:
+    """Reject options that only a corpus has."""
+    for name in options.given_options(context) & ONLY.keys():
+        what = f"{ONLY[name]} is for a corpus: several files, or a folder to write to"
+        raise typer.BadParameter(f"{what}, such as -o parsed/")
+
+
+def parse_corpus(
+    sources: list[str],
+    output: str,
+    models: list[str],
+    chosen: CorpusOptions,
+    context: typer.Context,
+    *,
+    engine: str,
+    quiet: bool,
+    **more: Any,
+) -> None:
+    """Parse a corpus; exit status 1 if a part of it failed."""
+    if output == "-":
+        raise typer.BadParameter("a corpus is written to a folder: name one, such as -o parsed/")
+    if Path(output).is_file():
+        raise typer.BadParameter(f"-o {output}: expected a folder for a corpus, got a file")
+    for name in options.given_options(context) & NEVER.keys():
+        raise typer.BadParameter(f"{NEVER[name]} has no effect on a corpus; omit it")
+    if len(models) > 1:
+        raise typer.BadParameter("a corpus is parsed by one model; combine several by `arbora ensemble`")
+    for source in sources:
+        if source == "-" or is_text(source):
+            raise typer.BadParameter(f"a corpus is made of files and folders, got {source!r}")
+    with options.usage_errors():
+        engines.factory(engine)
+    model = existing_model(models[0]) if models else None
+    with TerminalProgress(quiet=quiet) as progress:
+        report = parse(sources, output, model, options=chosen, engine=engine, observer=progress, **more)
+    if not quiet:
+        say(_summary(report))
+    if report.failures:
+        failed = counted(report.failed, "part")
+        rows = f" and {counted(report.bad_rows, 'row')}" if report.bad_rows else ""
+        say(f"{failed}{rows} failed: {Path(output, FAILED)} says why; --retry-failed tries parts again")
+        raise typer.Exit(1)
+
+
+def _summary(report: Report) -> str:
+    done = f"{counted(report.done, 'part')} of {report.shards:,}"
+    before = report.done - report.parsed
+    earlier = f" ({before:,} of them before)" if before else ""
+    speed = f", {report.words_per_second:,.0f} words/s" if report.new_words else ""
+    words = f"{counted(report.sentences, 'sentence')}, {counted(report.words, 'word')}"
+    return f"{done}{earlier}: {words}, in {show_seconds(report.seconds)}{speed}"

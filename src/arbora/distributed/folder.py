@@ -1,0 +1,188 @@
+"""The folder of a parsed corpus: outputs, and what is known of them.
+
+NAME.conllu            the trees of a shard (or .jsonl, .parquet); it exists if and only if it is complete
+_manifest.json         the model, the options and the inputs: a rerun must have the same
+_journal/*.jsonl       a line for each shard that was parsed: its counts; written before the output appears
+_failed.jsonl          a line for each shard that failed and for each row that was left out, with the reason
+_report.json           counts, speed and failures so far
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+from arbora.distributed.inputs import Input
+from arbora.errors import DataError, InputError
+from arbora.storage.files import open_output
+
+MANIFEST, FAILED, REPORT, JOURNAL = "_manifest.json", "_failed.jsonl", "_report.json", "_journal"
+VERSION = 1
+
+
+class CorpusFolder:
+    """Reads and writes what a run leaves for the next one."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._lock: int | None = None
+
+    def open(self) -> None:
+        """Make the folder if there is none, and lock it; InputError if another run uses it."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(self.path)
+        self.remove_temporary()
+
+    def close(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def remove_temporary(self) -> None:
+        """Remove temporary files of this run, or of one that was killed."""
+        for path in self.path.rglob(".*.tmp"):
+            path.unlink(missing_ok=True)
+
+    # What a rerun must share
+
+    def check_manifest(self, about: Mapping[str, Any], inputs: Iterable[Input]) -> None:
+        """Write or extend the manifest; InputError if the folder was made in another way.
+
+        `about`: the model and the options. Inputs may be added, but those that are known must have their
+        size.
+        """
+        path = self.path / MANIFEST
+        known: dict[str, Any] = _read_json(path) if path.exists() else {}
+        wanted = {"version": VERSION, **about}
+        for name, value in wanted.items() if known else ():
+            if known.get(name) != value:
+                before, now = _difference(known.get(name), value)
+                what = f"{self.path} was made with {name} {before}, this run has {now}"
+                raise InputError(f"{what}; use the same, or another folder", field=name)
+        sizes: dict[str, int] = known.get("inputs", {})
+        added = False
+        for each in inputs:
+            if sizes.setdefault(each.name, each.size) != each.size:
+                what = f"{each.path} had {sizes[each.name]:,} bytes, and has {each.size:,} now"
+                raise InputError(f"{what}; parse it into another folder", field="inputs")
+            added = True
+        if added:
+            self._write(MANIFEST, {**wanted, "inputs": sizes})
+
+    # What is done
+
+    def outputs(self, ending: str) -> set[str]:
+        """The names of shards whose outputs exist. O(files)."""
+        found: set[str] = set()
+        waiting = [("", self.path)]
+        while waiting:
+            prefix, folder = waiting.pop()
+            with os.scandir(folder) as listing:
+                for entry in listing:
+                    if entry.name.startswith((".", "_")):
+                        continue
+                    if entry.is_dir():
+                        waiting.append((f"{prefix}{entry.name}/", Path(entry.path)))
+                    elif entry.name.endswith(ending):
+                        found.add(f"{prefix}{entry.name}".removesuffix(ending))
+        return found
+
+    def journal(self) -> dict[str, dict[str, Any]]:
+        """The counts of shards by name; the last line of a shard counts. O(shards)."""
+        lines = (line for path in sorted((self.path / JOURNAL).glob("*.jsonl")) for line in _read_lines(path))
+        return {line["shard"]: line for line in lines}
+
+    def failures(self) -> list[dict[str, Any]]:
+        """Shards that failed and rows that were left out, so far."""
+        return list(_read_lines(self.path / FAILED))
+
+    def add_failure(self, line: Mapping[str, Any]) -> None:
+        with (self.path / FAILED).open("ab") as stream:
+            stream.write(_line(line))
+
+    def write_failures(self, lines: Iterable[Mapping[str, Any]]) -> None:
+        """Replace all failures; without any, there is no file."""
+        given = list(lines)
+        if not given:
+            (self.path / FAILED).unlink(missing_ok=True)
+            return
+        with open_output(self.path / FAILED) as stream:
+            stream.writelines(map(_line, given))
+
+    def write_report(self, report: Mapping[str, Any]) -> None:
+        self._write(REPORT, report)
+
+    def _write(self, name: str, document: Mapping[str, Any]) -> None:
+        with open_output(self.path / name) as stream:
+            stream.write(json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n")
+
+
+class Journal:
+    """The journal of one worker: a file of its own, so that workers on any machine may write at once."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._path = Path(folder, JOURNAL, f"{secrets.token_hex(8)}.jsonl")
+        self._stream: IO[bytes] | None = None
+
+    def write(self, line: Mapping[str, Any]) -> None:
+        if self._stream is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._stream = self._path.open("ab")
+        self._stream.write(_line(line))
+        self._stream.flush()
+
+
+def _line(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(document, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not isinstance(found.get("inputs", {}), dict):
+        raise DataError("expected a manifest; delete it to parse everything again", source=str(path))
+    return found
+
+
+def _read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a file that are whole: a killed run may have left half a line."""
+    with suppress(FileNotFoundError), path.open("rb") as stream:
+        for line in stream:
+            with suppress(ValueError):
+                found = json.loads(line)
+                if isinstance(found, dict) and isinstance(found.get("shard"), str):
+                    yield found
+
+
+def _difference(before: Any, now: Any) -> tuple[Any, Any]:
+    """Two values; of two objects, only what differs."""
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        return before, now
+    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    return {n: before.get(n) for n in names}, {n: now.get(n) for n in names}
+
+
+def _locked(path: Path) -> int | None:
+    """Lock a folder until the process ends; None where this is not possible."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise InputError(
+            f"{path}: another run parses into this folder; wait for it", field="folder"
+        ) from None
+    except OSError:  # some network file systems have no locks
+        pass
+    return descriptor
