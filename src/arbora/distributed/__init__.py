@@ -4,7 +4,8 @@
 other libraries.
 """
 
+from arbora.distributed.batches import ParseBatch
 from arbora.distributed.corpus import Report, parse
 from arbora.distributed.parse_shard import CorpusOptions
 
-__all__ = ["CorpusOptions", "Report", "parse"]
+__all__ = ["CorpusOptions", "ParseBatch", "Report", "parse"]

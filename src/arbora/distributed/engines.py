@@ -136,7 +136,8 @@ def run_tasks(
     """Call a method with each task on whatever worker is free; yield tasks as they end, in any order.
 
     A task whose worker was lost is tried again, `attempts` times in all. One that takes longer than `limit`
-    seconds ends with `TimeLimitError`. Yields None after each `idle` seconds in which no task has ended.
+    seconds, with the time that its worker may need to start, ends with `TimeLimitError`. Yields None after
+    each `idle` seconds in which no task has ended.
     """
     left, again = map(_Running, tasks), deque[_Running[Task]]()
     free, running = deque(range(workers.count)), dict[int, _Running[Task]]()

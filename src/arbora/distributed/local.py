@@ -35,6 +35,7 @@ class LocalWorkers(Workers):
         self._made = pickle.dumps(make)
         self._results: SimpleQueue[Message] = SimpleQueue()
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._threads: dict[int, Thread] = {}
         self._starts = [0] * count
         try:
             for worker in range(count):
@@ -55,9 +56,9 @@ class LocalWorkers(Workers):
         )
         self._starts[worker] += 1
         assert process.stdout is not None
-        Thread(
-            target=self._listen, args=(worker, self._starts[worker], process, process.stdout), daemon=True
-        ).start()
+        arguments = (worker, self._starts[worker], process, process.stdout)
+        self._threads[worker] = Thread(target=self._listen, args=arguments, daemon=True)
+        self._threads[worker].start()
         self._send(process, self._made)
         return process
 
@@ -68,8 +69,9 @@ class LocalWorkers(Workers):
             write_message(process.stdin, data)
 
     def _listen(self, worker: int, start: int, process: subprocess.Popen[bytes], stream: IO[bytes]) -> None:
-        while (data := read_message(stream)) is not None:
-            self._results.put((worker, start, Outcome(*pickle.loads(data))))
+        with stream:
+            while (data := read_message(stream)) is not None:
+                self._results.put((worker, start, Outcome(*pickle.loads(data))))
         status = process.wait()
         self._results.put((worker, start, Outcome(error=WorkerLostError(_ending(status)))))
 
@@ -88,25 +90,31 @@ class LocalWorkers(Workers):
             return found
 
     def restart(self, worker: int) -> None:
-        _end(self._processes[worker])
+        self._end(worker, grace=0.0)
         self._processes[worker] = self._start(worker)
 
     def close(self) -> None:
         for process in self._processes:
-            if process.stdin is not None:
-                with suppress(OSError):
-                    process.stdin.close()  # a worker ends at the end of its input
-        for process in self._processes:
-            try:
-                process.wait(GRACE)
-            except subprocess.TimeoutExpired:
-                _end(process)
+            _close_input(process)  # a worker ends at the end of its input
+        for worker in range(len(self._processes)):
+            self._end(worker, GRACE)
         self._processes = []
 
+    def _end(self, worker: int, grace: float) -> None:
+        process = self._processes[worker]
+        _close_input(process)
+        try:
+            process.wait(grace)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        self._threads[worker].join()
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()
+
+def _close_input(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
 
 
 def _ending(status: int) -> str:
