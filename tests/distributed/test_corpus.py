@@ -1,5 +1,6 @@
 """Corpora: the same files on any engine, resumed runs, failures, and what a rerun refuses."""
 
+import gzip
 import json
 import os
 
@@ -174,6 +175,14 @@ def test_two_runs_do_not_share_a_folder(source, tmp_path):
         parse_all(source, tmp_path / "out")
     folder.close()
     assert parse_all(source, tmp_path / "out").is_finished
+
+
+def test_compressed_outputs(source, expected, tmp_path):
+    options = CorpusOptions(gzip=True, shard_size=700)
+    for parsed in (len(expected), 0):
+        assert parse_all(source, tmp_path / "out", options=options).parsed == parsed
+    found = {name: gzip.decompress(data) for name, data in outputs(tmp_path / "out").items()}
+    assert found == {f"{name}.gz": data for name, data in expected.items()}
 
 
 def test_json_and_parquet(source, expected, tmp_path):

@@ -27,6 +27,7 @@ ONLY = {
     "text_column": "--text-column",
     "id_column": "--id-column",
     "shard_size": "--shard-size",
+    "gzip": "--gzip",
     "time_limit": "--time-limit",
     "retry_failed": "--retry-failed",
 }
@@ -102,9 +103,9 @@ def parse_corpus(
     if not quiet:
         say(_summary(report))
     if report.failures:
-        failed = counted(report.failed, "part")
-        rows = f" and {counted(report.bad_rows, 'row')}" if report.bad_rows else ""
-        say(f"{failed}{rows} failed: {Path(output, FAILED)} says why; --retry-failed tries parts again")
+        counts = {"part": report.failed, "row": report.bad_rows}
+        failed = " and ".join(counted(count, name) for name, count in counts.items() if count)
+        say(f"{failed} failed: {Path(output, FAILED)} says why; --retry-failed tries parts again")
         raise typer.Exit(1)
 
 

@@ -106,6 +106,7 @@ def command(
         default=CorpusOptions.shard_size,
         min=1,
     ),
+    gzip: bool = options.flag("--gzip: Compress the files of a corpus."),
     time_limit: float | None = options.option(
         "--time-limit SECONDS: A part of a corpus that takes longer counts as failed.", default=None, min=0.1
     ),
@@ -144,6 +145,7 @@ def command(
             text_column=text_column,
             id_column=id_column,
             shard_size=shard_size,
+            gzip=gzip,
         )
         parse_corpus(
             sources,

@@ -22,7 +22,7 @@ from arbora import __version__
 from arbora.distributed.engines import Outcome, open_workers, run_tasks
 from arbora.distributed.folder import CorpusFolder, Journal
 from arbora.distributed.inputs import find_inputs
-from arbora.distributed.parse_shard import ENDINGS, LONGEST_REASON, CorpusOptions, Counts, parse_shard
+from arbora.distributed.parse_shard import LONGEST_REASON, CorpusOptions, Counts, parse_shard
 from arbora.distributed.shards import Shard, count_shards, plan_shards
 from arbora.errors import ArboraError, InputError
 from arbora.pipeline.pipeline import Pipeline, load
@@ -168,7 +168,7 @@ class Run:
     ) -> None:
         self.folder, self.options, self.observer, self.report = folder, options, observer, report
         self._journal = folder.journal()
-        self._outputs = folder.outputs(ENDINGS[options.format])
+        self._outputs = folder.outputs(options.ending)
         self._failed = {line["shard"]: line for line in folder.failures() if "row" not in line}
         self._retried = set(self._failed) if retry_failed else set()
         self._rows: list[dict[str, Any]] = []

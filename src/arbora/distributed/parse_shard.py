@@ -46,6 +46,8 @@ class CorpusOptions:
     """Of rows: the field that holds the document's id; rows without it are numbered."""
     shard_size: int = 4 << 20
     """In bytes."""
+    gzip: bool = False
+    """Compress the outputs; tables are compressed anyway."""
 
     def __post_init__(self) -> None:
         if self.shard_size < 1:
@@ -57,9 +59,14 @@ class CorpusOptions:
     def request(self) -> Request:
         return Request(decode=self.decode, probabilities=self.probabilities)
 
+    @property
+    def ending(self) -> str:
+        """Of outputs."""
+        return ENDINGS[self.format] + (".gz" if self.gzip and self.format != "parquet" else "")
+
     def output(self, folder: str | Path, shard: Shard) -> Path:
         """The file that holds the trees of a shard."""
-        return Path(folder, f"{shard.name}{ENDINGS[self.format]}")
+        return Path(folder, f"{shard.name}{self.ending}")
 
 
 @dataclass
