@@ -12,7 +12,7 @@ CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCM
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural lint docs api stubs model clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus lint docs api stubs model clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -53,7 +53,7 @@ fuzz-conll: $(FUZZ_CONLL)
 fuzz-inference: .venv/built
 	$(BIN)/python tests/fuzz/fuzz_inference.py --seconds $(FUZZ_SECONDS)
 
-bench: bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural
+bench: bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus
 
 bench-reading bench-segmenting bench-pipeline: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py
@@ -69,6 +69,10 @@ bench-serve: .venv/built
 
 bench-inference bench-training bench-parsing bench-confidence: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py $(BENCH_OPTIONS)
+
+# Corpora by processes, threads and Ray actors (where Ray is installed); 200,000 shards listed, planned and resumed.
+bench-corpus: .venv/bench
+	$(BIN)/python benchmarks/corpus.py $(BENCH_OPTIONS)
 
 # Pruners, transition parsers, classifiers with every update rule, and the forward pass of networks (beside ONNX Runtime where it is
 # installed).

@@ -262,8 +262,8 @@ def main() -> int:
                 show("ratio", {each: {"to": value} for each, value in rows["ratios"].items()})
             else:
                 show(part, {part: rows})
-    for part in (found.get("speed", {}).get("ratios"), found.get("books"), found.get("scale")):
-        values |= part or {}
+    for figures in (found.get("speed", {}).get("ratios"), found.get("books"), found.get("scale")):
+        values |= figures or {}
     missed = [name for name, bar in BARS.items() if name in values and not bar.holds(values[name])]
     for name in missed:
         print(f"missed: {name}: {values[name]:.3g}, expected {BARS[name]}", file=sys.stderr)

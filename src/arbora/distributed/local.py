@@ -14,12 +14,13 @@ import sys
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
+from time import monotonic
 from typing import IO, Any, ClassVar
 
 from arbora.distributed.engines import Make, Outcome, WorkerLostError, Workers
 from arbora.distributed.worker import read_message, write_message
 
-GRACE = 0.5  # seconds in which a worker may end by itself
+GRACE = 0.5  # seconds in which workers may end by themselves
 
 Message = tuple[int, int, Outcome]
 """The worker, which process of this worker it was, and the outcome."""
@@ -90,21 +91,23 @@ class LocalWorkers(Workers):
             return found
 
     def restart(self, worker: int) -> None:
-        self._end(worker, grace=0.0)
+        self._end(worker, monotonic())
         self._processes[worker] = self._start(worker)
 
     def close(self) -> None:
         for process in self._processes:
             _close_input(process)  # a worker ends at the end of its input
+        last = monotonic() + GRACE
         for worker in range(len(self._processes)):
-            self._end(worker, GRACE)
+            self._end(worker, last)
         self._processes = []
 
-    def _end(self, worker: int, grace: float) -> None:
+    def _end(self, worker: int, last: float) -> None:
+        """End a process; kill it if it runs at this time."""
         process = self._processes[worker]
         _close_input(process)
         try:
-            process.wait(grace)
+            process.wait(max(0.0, last - monotonic()))
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
