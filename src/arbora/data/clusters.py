@@ -52,6 +52,9 @@ class WordClusters:
         ranks = np.arange(1, len(vectors.words) + 1)
         return cls.of(vectors.words, split_tree(vectors.values, 1 / np.sqrt(ranks)))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_arrays, tuple(self.to_tensors().values())
+
     def __len__(self) -> int:
         """The number of words."""
         return len(self.native)
@@ -70,7 +73,11 @@ class WordClusters:
         if not file.tensors.keys() & TENSORS:
             return None
         keys, codes = (file.tensor(name, dtype, [None]) for name, dtype in TENSORS.items())
-        return cls(Clusters.from_arrays(np.ascontiguousarray(keys), np.ascontiguousarray(codes)))
+        return _from_arrays(np.ascontiguousarray(keys), np.ascontiguousarray(codes))
+
+
+def _from_arrays(keys: NDArray[np.uint32], codes: NDArray[np.uint16]) -> WordClusters:
+    return WordClusters(Clusters.from_arrays(keys, codes))
 
 
 def split_tree(vectors: ArrayLike, weights: ArrayLike, depth: int = DEPTH) -> Longs:
