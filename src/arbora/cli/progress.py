@@ -99,7 +99,7 @@ class TerminalProgress(Silent):
 
     def child(self, name: str) -> TerminalProgress:
         if self._bars:
-            self._screen.update(self._bars[-1], result=name)
+            self._screen.update(self._bars[-1], result=_joined(self._best, name))
         child = copy(self)  # on the same screen
         child._restart()
         child._name, child._is_inside = self._full(name), self._task != "" or self._is_inside
@@ -159,14 +159,14 @@ class TerminalProgress(Silent):
         if self.mode is Mode.LINES and not self._is_inside:
             self._print_epoch(stage, report, results)
 
-    def status(self, text: str) -> None:
-        now = time.monotonic()
+    def status(self, text: str = "") -> None:
+        self._best, now = text, time.monotonic()
         self._flush(now)
         if self._bars:
             self._screen.update(self._bars[0], result=text)
         elif now - self._stated >= STATUS_SECONDS and not self._is_inside:
             self._stated = now
-            self._print(f"{self._task}: {self._count_of()}, {text}")
+            self._print(f"{self._task}: {_joined(self._count_of(), text)}")
 
     def _count_of(self) -> str:
         """How far a task without bars is, and how long it will still take."""
@@ -221,6 +221,10 @@ class TerminalProgress(Silent):
         unit = "epoch" if self._epochs is not None else self._unit
         best = " *" if report.best and report.scores else ""
         self._print(f"{stage} {unit} {number}/{most}: {', '.join(parts)}{best}")
+
+
+def _joined(*texts: str) -> str:
+    return ", ".join(filter(None, texts))
 
 
 def _results(report: EpochReport) -> list[str]:
