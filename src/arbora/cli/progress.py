@@ -37,7 +37,9 @@ class CountColumn(ProgressColumn):
         show = decimal if task.fields["unit"] == "byte" else "{:,.0f}".format
         total = "" if task.total is None else f"/{show(int(task.total))}"
         speed = task.finished_speed or task.speed
-        return Text(show(int(task.completed)) + total + ("" if speed is None else f" {show(int(speed))}/s"))
+        return Text(
+            show(int(task.completed)) + total + (f" {show(int(speed))}/s" if (speed or 0) >= 1 else "")
+        )
 
 
 class ResultColumn(ProgressColumn):
@@ -122,6 +124,7 @@ class TerminalProgress(Silent):
         add = self._screen.add_task
         if epochs is None:
             self._bars = [add(self._task, total=total, completed=done, unit=unit, result="")]
+            self._flush(self._begun)  # the speed counts from here
             return
         size = total or 0
         whole = f"{self._task:<6} all"
