@@ -196,7 +196,10 @@ def make_pool(workers: int, engine: str, address: str | None) -> Pool:
     from arbora.distributed.engines import Pool  # not before it is needed: `arbora --help` is fast
 
     with usage_errors():
-        return Pool(engine, workers, address)
+        pool = Pool(engine, workers, address)
+    if pool.count == 1 and pool != Pool():
+        raise typer.BadParameter("--engine and --address are for several workers; add --workers N")
+    return pool
 
 
 def given_options(context: typer.Context) -> set[str]:

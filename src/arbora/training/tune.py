@@ -29,7 +29,7 @@ from arbora.progress import Observer, Scores, Silent
 from arbora.training.annotation import check_treebank, split
 from arbora.training.config import TrainConfig, override, say_lost
 from arbora.training.jobs import run_jobs
-from arbora.training.pipeline import PREPARES, Inputs, check, prepare, train_parser
+from arbora.training.pipeline import PREPARES, Inputs, Tools, check, prepare, train_parser
 
 if TYPE_CHECKING:
     from arbora.distributed.engines import Pool
@@ -117,7 +117,7 @@ def tune(
     """
     require_threads(threads)
     config, observer = config or TrainConfig(), observer or Silent()
-    points = [*combinations(grid, config)]
+    points = combinations(grid, config)
     pairs = _treebanks(treebank, dev, [point for _, point in points], folds, config.seed)
     for learner in dict.fromkeys(point.learner_name for _, point in points):
         if lost := say_lost(config, learner):
@@ -144,9 +144,10 @@ def _treebanks(
     treebank: Treebank, dev: Treebank | None, points: Sequence[TrainConfig], folds: int, seed: int
 ) -> list[Pair]:
     """What to train and evaluate on: one pair with dev, else one for each fold."""
-    check = functools.partial(check_treebank, partial=all(point.learns_from_parts for point in points))
-    columns = gather(treebank, check)
-    check(columns, labelled=any(point.labels != "none" for point in points))
+    may_be_partial = all(point.learns_from_parts for point in points)
+    require = functools.partial(check_treebank, partial=may_be_partial)
+    columns = gather(treebank, require)
+    require(columns, labelled=any(point.labels != "none" for point in points))
     if dev is not None:
         return [(columns, gather(dev, check_treebank, "dev"))]
     if np.any(columns.heads < 0):
@@ -232,7 +233,8 @@ class Trials:
         config = check(columns, dev, config, observer)
         key = pair, repr([config.tags_seen, config.recipe.has_clusters, attrgetter(*PREPARES)(config)])
         if key not in self._prepared:
-            self._prepared[key] = prepare(columns, dev, config, self.threads, observer)
+            inputs = prepare(columns, dev, config, self.threads, observer)
+            self._prepared[key] = replace(inputs, tools=Tools(clusters=inputs.tools.clusters))  # small
         begun = time.monotonic()
         trained = train_parser(self._prepared[key], config, self.threads, observer)
         if trained.interrupted:
