@@ -131,9 +131,8 @@ def test_ctrl_c_lists_complete_trials_and_leaves_no_process(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        for line in process.stderr:
-            if line.startswith("trainings: 2 of"):
-                break
+        trials = (line for line in process.stderr if line.startswith("C="))
+        assert "LAS" in next(trials) + next(trials)
         workers = children_of(process.pid)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)

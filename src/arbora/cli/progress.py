@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from copy import copy
 from enum import Enum, auto
@@ -37,9 +38,8 @@ class CountColumn(ProgressColumn):
         show = decimal if task.fields["unit"] == "byte" else "{:,.0f}".format
         total = "" if task.total is None else f"/{show(int(task.total))}"
         speed = task.finished_speed or task.speed
-        return Text(
-            show(int(task.completed)) + total + (f" {show(int(speed))}/s" if (speed or 0) >= 1 else "")
-        )
+        per_second = "" if speed is None or speed < 1 else f" {show(int(speed))}/s"
+        return Text(show(int(task.completed)) + total + per_second)
 
 
 class ResultColumn(ProgressColumn):
@@ -78,6 +78,7 @@ class TerminalProgress(Silent):
             transient=True,
             disable=self.mode is not Mode.BARS,
             refresh_per_second=4,
+            speed_estimate_period=math.inf,  # a step may take hours
         )
         self._name, self._is_inside = "", False
         self._shown = time.monotonic()
@@ -88,7 +89,7 @@ class TerminalProgress(Silent):
     ) -> None:
         self._task, self._total, self._epochs, self._done = task, total, epochs, done
         self._begun, self._best, self._waiting = time.monotonic(), "", 0
-        self._steps, self._stated = 0, -STATUS_SECONDS
+        self._steps, self._status, self._stated = 0, "", -STATUS_SECONDS
         self._unit = "sentence"
         self._bars: list[TaskID] = []
 
@@ -101,7 +102,7 @@ class TerminalProgress(Silent):
 
     def child(self, name: str) -> TerminalProgress:
         if self._bars:
-            self._screen.update(self._bars[-1], result=_joined(self._best, name))
+            self._screen.update(self._bars[-1], result=_joined(self._status, name))
         child = copy(self)  # on the same screen
         child._restart()
         child._name, child._is_inside = self._full(name), self._task != "" or self._is_inside
@@ -163,7 +164,7 @@ class TerminalProgress(Silent):
             self._print_epoch(stage, report, results)
 
     def status(self, text: str = "") -> None:
-        self._best, now = text, time.monotonic()
+        self._status, now = text, time.monotonic()
         self._flush(now)
         if self._bars:
             self._screen.update(self._bars[0], result=text)
