@@ -85,7 +85,7 @@ def test_wrong_command_lines(arbora, invented):
         ("--grid", "C=1", "--workers", "0"): "invalid value for '--workers'",
         ("--grid", "C=1", "--workers", "2", "--engine", "slurm"): "unknown engine 'slurm'",
         ("--grid", "C=1", "--workers", "2", "--address", "auto"): "address: the engine local has none",
-        ("--grid", "C=1", "--engine", "ray"): "add --workers N",
+        ("--grid", "C=1", "--address", "auto"): "address: the engine local has none",
         ("--grid", "k=2", "--learner", "mira", "--dev", invented[1], "-p", "order=2"): "needs kbest",
     }.items():
         result = arbora("tune", invented[0], *options)

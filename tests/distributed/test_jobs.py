@@ -62,6 +62,12 @@ def test_ray_gives_the_same_results(tmp_path):
     assert found == {0: 2, 1: 6, 2: 8}
 
 
+def test_ray_must_be_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(InputError, match="pip install"):
+        Pool("ray", 2)
+
+
 @pytest.mark.parametrize(
     ("options", "field"),
     [

@@ -60,7 +60,12 @@ class Workers(ABC):
 
     name: ClassVar[str]
     has_address: ClassVar[bool] = False
-    """Whether workers may run on a cluster with an address."""
+    """Whether it takes the `address` of a cluster."""
+
+    @classmethod
+    def require_installed(cls) -> None:
+        """InputError if a package is missing."""
+        return
 
     def __init__(self, make: Make, count: int) -> None:
         self.make, self.count = make, count
@@ -129,9 +134,10 @@ class Pool:
     """Of a cluster; None: this machine."""
 
     def __post_init__(self) -> None:
-        """Check the names; InputError."""
+        """InputError for an unknown engine, one that is not installed, or a wrong number or address."""
         require_whole("workers", self.count, 1)
         kind: Any = engines.factory(self.engine)
+        kind.require_installed()
         if self.address is not None and not kind.has_address:
             what = f"the engine {self.engine} has none, got {self.address}; choose the engine ray, or omit it"
             raise InputError(what, field="address")
