@@ -46,6 +46,9 @@ def command(
     parameters: training.Parameters = None,
     epochs: training.Epochs = None,
     threads: options.Threads = 1,
+    workers: options.Workers = 1,
+    engine: options.Engine = "local",
+    address: options.Address = None,
     compact: training.Compact = False,
     licence: options.Licence = None,
     attribution: options.Attribution = None,
@@ -76,6 +79,7 @@ def command(
     - `arbora train letters.conllu --dev 10% -o letters.arbora --from da.arbora`
     - `arbora train train.conllu -o da.arbora --config best.toml --compact`
     """
+    pool = options.make_pool(workers, engine, address)
     chosen = training.choose_treebanks(files, dev, quiet=quiet)
     model = chosen.model_name(output)
     inputs = [*chosen.train, *chosen.dev, config, given["stack"], start]
@@ -86,7 +90,7 @@ def command(
     with options.usage_errors():
         may_be_partial = chosen_config.learns_from_parts
     columns, dev_columns = chosen.read(format, chosen_config, lenient=lenient, partial=may_be_partial)
-    learn = partial(train, columns, dev_columns, config=chosen_config, threads=threads)
+    learn = partial(train, columns, dev_columns, config=chosen_config, threads=threads, pool=pool)
     output_to = TrainingOutput(model, compact, licence, attribution, resume, plot, quiet, as_json)
     output_to.run(learn, chosen, dev_columns, threads)
 

@@ -15,8 +15,9 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +36,15 @@ from arbora.parsing.parser import Parser
 from arbora.progress import Observer, Scores
 from arbora.storage.files import file_checksum
 from arbora.storage.model_file import read_model, write_model
-from arbora.training.annotation import check_treebank, jackknife
+from arbora.training.annotation import Fold, check_treebank, fold_names, jackknife
 from arbora.training.config import TrainConfig, storable
+from arbora.training.jobs import run_all
 from arbora.training.resolve import TreebankShape, resolve
 from arbora.training.stacking import Guide, guide_scores, guide_trees
-from arbora.types import Floats
+from arbora.types import Floats, Ints, Longs
+
+if TYPE_CHECKING:
+    from arbora.distributed.engines import Pool
 
 KIND = "checkpoint"
 LONG = 1.0
@@ -65,14 +70,16 @@ class ParserTraining:
         clusters: WordClusters | None = None,
         like: Parser | None = None,
         soft: SoftTrees | None = None,
+        pool: Pool | None = None,
     ) -> None:
         """`dev` was checked, see `check_dev`; `clusters` are those of the configuration.
 
         `like`: a parser whose word vectors are used again. `soft`: probabilities of trees to learn from.
+        `pool`: workers for the folds of a guide.
         """
         check_treebank(train, labelled=config.labels != "none", partial=config.learns_from_parts)
         c = self.config = resolve(config, train)
-        self.columns, self.threads, self.observer = train, threads, observer
+        self.columns, self.threads, self.observer, self.pool = train, threads, observer, pool
         self.guide = None if config.stack is None else Guide.load(config.stack)
         self.guide_scores: dict[str, Scores] = {}
         if self.guide is not None:
@@ -159,15 +166,13 @@ class ParserTraining:
         """Trees of the treebank, each fold's by a parser like the guide that was trained on the others."""
         if guide.config is None:
             return guide_trees(guide.parser, self.columns, names, self.threads)
+        folds = min(self.config.folds, len(self.columns))
+        options: dict[str, Any] = {"guide": guide.parser, "config": guide.config, "names": names}
+        work = partial(_parse_fold, **options, threads=self.threads)
+        titles, tasks = fold_names(folds, "guide, "), jackknife(self.columns, folds)
         trees = np.zeros((2, self.columns.words), np.int32)
-        for fold in jackknife(self.columns, min(self.config.folds, len(self.columns))):
-            observer = self.observer.child(f"guide, {fold.name}")
-            again = (guide.parser.names.clusters, guide.parser)
-            training = ParserTraining(fold.rest, None, guide.config, self.threads, observer, *again)
-            parser, interrupted = training.run(calibrate=False)
-            if interrupted:
-                raise KeyboardInterrupt
-            trees[:, fold.words] = guide_trees(parser, fold.held, names, self.threads)[:2]
+        for words, own in run_all(work, titles, tasks, self.observer, self.pool, task="guide"):
+            trees[:, words] = own
         return GuideTrees(trees[0], trees[1], names)
 
     def _stage(self, name: str, done: dict[str, Floats], checkpoint: Checkpoint) -> tuple[Best, bool]:
@@ -202,6 +207,24 @@ class ParserTraining:
 
     def _dev_scores(self, parser: Parser) -> Scores:
         return {} if self.recipe.dev is None else self.recipe.dev.scores(parser, self.threads)
+
+
+def _parse_fold(
+    fold: Fold,
+    observer: Observer,
+    *,
+    guide: Parser,
+    config: TrainConfig,
+    names: tuple[str, ...],
+    threads: int,
+) -> tuple[Longs, Ints]:
+    """The fold's words, and their heads and labels by a parser like the guide, trained on the rest."""
+    again = (guide.names.clusters, guide)
+    training = ParserTraining(fold.rest, None, config, threads, observer, *again)
+    parser, interrupted = training.run(calibrate=False)
+    if interrupted:
+        raise KeyboardInterrupt
+    return fold.words, np.stack(guide_trees(parser, fold.held, names, threads)[:2])
 
 
 class Checkpoint:
