@@ -54,6 +54,20 @@ struct TreeWork {
     Arena arena;
     std::vector<double> arcs;
     std::vector<int> heads;
+
+    static TreeWork& mine() {
+        static thread_local TreeWork work;
+        return work;
+    }
+};
+
+// The thread's memory while it is used; a giant's is not kept, even after an exception.
+struct BorrowedWork {
+    static constexpr std::size_t kKeep = std::size_t{64} << 20;
+    TreeWork& work = TreeWork::mine();
+    ~BorrowedWork() {
+        if (work.arena.reserved() + work.arcs.capacity() * sizeof(double) > kKeep) work = {};
+    }
 };
 
 }  // namespace
@@ -121,7 +135,8 @@ void Network::trees(const States& states, Trees trees, Roots roots, std::span<co
     check(states);
     if (!given.empty() && given.size() != states.words()) reject("given: expected one head per word, got ", given.size());
     each_block(states, threads, [&](std::size_t begin, std::size_t end) {
-        static thread_local TreeWork work;
+        const BorrowedWork borrowed;
+        TreeWork& work = borrowed.work;
         score_arcs(states, begin, end, [&](std::size_t s, const float* scores, std::size_t stride) {
             const std::size_t nodes = states.nodes(s), words = states.first_word(s);
             work.arcs.resize(nodes * nodes);
@@ -147,8 +162,6 @@ void Network::trees(const States& states, Trees trees, Roots roots, std::span<co
             }
             std::copy_n(work.heads.begin() + 1, nodes - 1, out + words);
         });
-        constexpr std::size_t kKeep = std::size_t{64} << 20;  // a giant's memory is not worth keeping
-        if (work.arena.reserved() + work.arcs.capacity() * sizeof(double) > kKeep) work = {};
     });
 }
 

@@ -1,10 +1,14 @@
 // The recurrences of trees/chart/arc.hpp as vector programs, for any semiring, and the way back down for marginals.
 #pragma once
 
+#include "base/interrupt.hpp"
 #include "trees/chart/arc.hpp"
 #include "numeric/kernels/lanes.hpp"
 
 namespace arbora::ARBORA_ISA {
+
+// How much work a vector of spans is, for check_stop.
+ARBORA_INLINE static inline std::size_t square_of(int n) { return static_cast<std::size_t>(n) * static_cast<std::size_t>(n); }
 
 // The order of the charts: by vectors of left ends, last ones first, and then by width. Each span comes after the spans within it. The parts
 // to its left stay in the cache, those to its right are fetched once a vector, and rows of sibling scores are read in memory order.
@@ -15,6 +19,7 @@ template <class Visit, class End>
 ARBORA_INLINE static inline bool upwards(const Diagonals& d, Visit visit, End end) {
     for (int s = last_vector(d); s >= d.first; s -= W) {
         for (int width = 1; s + width <= d.n; ++width) visit(width, s);
+        check_stop(square_of(d.n));
         if (!end()) return false;
     }
     return true;
@@ -23,8 +28,10 @@ ARBORA_INLINE static inline bool upwards(const Diagonals& d, Visit visit, End en
 // The same in reverse: each span before the spans within it.
 template <class Visit>
 ARBORA_INLINE static inline void downwards(const Diagonals& d, Visit visit) {
-    for (int s = d.first; s <= d.n; s += W)
+    for (int s = d.first; s <= d.n; s += W) {
+        check_stop(square_of(d.n));
         for (int width = d.n - s; width >= 1; --width) visit(width, s);
+    }
 }
 
 // Spans of width 0: the empty product. Filled past the end, for the lanes that lie there.
