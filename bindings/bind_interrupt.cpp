@@ -64,7 +64,7 @@ void bind_interrupt(nb::module_& m) {
     if (nb::hasattr(os, "register_at_fork")) os.attr("register_at_fork")(nb::arg("after_in_child") = nb::cpp_function(find_main_thread));
     set_stop_hook(run_signal_handlers);
     m.def("stop_native", &request_stop, nb::arg("stop"),
-          "Stop all native calls of this process with StoppedError, and those that begin later, until it is taken back.");
+          "Stop all native calls of this process that take long with StoppedError, and those that begin later, until it is taken back.");
 }
 
 }  // namespace arbora

@@ -32,7 +32,7 @@ void check_stop_now();
 using StopHook = void (*)();
 void set_stop_hook(StopHook hook, std::chrono::nanoseconds interval = kPollInterval);
 
-// Stops all computations of the process, and those that begin later, until it is taken back.
+// Stops all computations of the process, and those that begin later, until it is taken back. Short ones may still end.
 void request_stop(bool stop);
 
 // While it lives, the checks of this thread read a flag and nothing else.

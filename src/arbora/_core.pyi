@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 def stop_native(stop: bool) -> None:
     """
-    Stop all native calls of this process with StoppedError, and those that begin later, until it is taken back.
+    Stop all native calls of this process that take long with StoppedError, and those that begin later, until it is taken back.
     """
 
 class ConllColumns:

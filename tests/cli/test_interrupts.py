@@ -6,8 +6,10 @@ import pytest
 
 from arbora.cli import console
 
+SIGNALS = [(signal.SIGINT, "Ctrl-C", 130), (signal.SIGTERM, "SIGTERM", 143)]
 
-@pytest.fixture(params=[(signal.SIGINT, "Ctrl-C", 130), (signal.SIGTERM, "SIGTERM", 143)], ids=["SIGINT", "SIGTERM"])
+
+@pytest.fixture(params=SIGNALS, ids=["SIGINT", "SIGTERM"])
 def stopping(request):
     """A signal with Python's own handler, what it is called, and the exit status."""
     default = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}

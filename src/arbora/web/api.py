@@ -217,6 +217,11 @@ class Rejected(Exception):  # noqa: N818
         super().__init__(message)
 
 
+def stopping() -> Rejected:
+    """The error of requests that a shutdown ended."""
+    return Rejected(503, "stopping", "the server is shutting down")
+
+
 R = TypeVar("R", ParseRequest, SvgRequest)
 
 
@@ -307,7 +312,7 @@ def parse(request: ParseRequest, engine: Engine, limits: Limits) -> ParseRespons
             bare = [_pin_heads(bare, request.keep)]
         results = engine.parse(bare, k=request.k, marginals=request.marginals)
     except StoppedError:
-        raise Rejected(503, "stopping", "the server is shutting down") from None
+        raise stopping() from None
     except ArboraError as error:
         code = "no_tree" if isinstance(error, NoTreeError) else "not_parsed"
         raise Rejected(422, code, str(error)) from None

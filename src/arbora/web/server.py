@@ -35,7 +35,7 @@ from starlette.routing import Route
 
 from arbora import __version__, _core
 from arbora.web import api
-from arbora.web.api import ENDPOINTS, JSON, SVG, R, Rejected, describe
+from arbora.web.api import ENDPOINTS, JSON, SVG, R, Rejected, describe, stopping
 from arbora.web.limits import Limits
 from arbora.web.serving import Engine
 from arbora.web.svg import draw_svg
@@ -256,6 +256,8 @@ class Workers:
         except TimeoutError:
             message = f"not finished within {self._limits.seconds:g} seconds; split the request"
             raise Rejected(503, "timeout", message) from None
+        except asyncio.CancelledError:  # by uvicorn, which ends
+            raise stopping() from None
 
     @asynccontextmanager
     async def lifespan(self, application: Starlette) -> AsyncIterator[None]:
