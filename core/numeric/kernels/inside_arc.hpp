@@ -7,8 +7,11 @@
 
 namespace arbora::ARBORA_ISA {
 
-// How much work a vector of spans is, for check_stop.
-ARBORA_INLINE static inline std::size_t square_of(int n) { return static_cast<std::size_t>(n) * static_cast<std::size_t>(n); }
+// Checks whether to stop once in so many widths: in sentences of thousands of words, all widths of a vector take seconds.
+ARBORA_INLINE static inline void check_width(int width) {
+    constexpr int kWidths = 64;
+    if (width % kWidths == 0) check_stop(static_cast<std::size_t>(kWidths) * 8 * static_cast<std::size_t>(width));
+}
 
 // The order of the charts: by vectors of left ends, last ones first, and then by width. Each span comes after the spans within it. The parts
 // to its left stay in the cache, those to its right are fetched once a vector, and rows of sibling scores are read in memory order.
@@ -18,8 +21,11 @@ ARBORA_INLINE static inline int last_vector(const Diagonals& d) { return d.first
 template <class Visit, class End>
 ARBORA_INLINE static inline bool upwards(const Diagonals& d, Visit visit, End end) {
     for (int s = last_vector(d); s >= d.first; s -= W) {
-        for (int width = 1; s + width <= d.n; ++width) visit(width, s);
-        check_stop(square_of(d.n));
+        for (int width = 1; s + width <= d.n; ++width) {
+            check_width(width);
+            visit(width, s);
+        }
+        check_stop(static_cast<std::size_t>(d.n) * static_cast<std::size_t>(d.n));
         if (!end()) return false;
     }
     return true;
@@ -29,8 +35,11 @@ ARBORA_INLINE static inline bool upwards(const Diagonals& d, Visit visit, End en
 template <class Visit>
 ARBORA_INLINE static inline void downwards(const Diagonals& d, Visit visit) {
     for (int s = d.first; s <= d.n; s += W) {
-        check_stop(square_of(d.n));
-        for (int width = d.n - s; width >= 1; --width) visit(width, s);
+        check_stop(static_cast<std::size_t>(d.n) * static_cast<std::size_t>(d.n));
+        for (int width = d.n - s; width >= 1; --width) {
+            check_width(width);
+            visit(width, s);
+        }
     }
 }
 
