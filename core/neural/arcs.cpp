@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/errors.hpp"
+#include "base/interrupt.hpp"
 #include "neural/blocks.hpp"
 #include "neural/network.hpp"
 #include "numeric/kernels/kernels.hpp"
@@ -89,6 +90,7 @@ void Network::score_arcs(const States& states, std::size_t begin, std::size_t en
         scores.resize(nodes * stride);
         by_head(moved.data() + first * product, product, nodes, scores.data(), stride);
         for (std::size_t d = 1; d < nodes; ++d) {
+            check_stop(4 * nodes);
             const float* of_dep = moved.data() + (first + d) * product + padded(size);
             for (std::size_t h = 0; h < nodes; ++h) {
                 const std::size_t c = length_class(h, d);
@@ -104,8 +106,10 @@ void Network::arcs(const States& states, int threads, std::span<double* const> o
     each_block(states, threads, [&](std::size_t begin, std::size_t end) {
         score_arcs(states, begin, end, [&](std::size_t s, const float* scores, std::size_t stride) {
             const std::size_t nodes = states.nodes(s);
-            for (std::size_t h = 0; h < nodes; ++h)
+            for (std::size_t h = 0; h < nodes; ++h) {
+                check_stop(8 * nodes);
                 for (std::size_t d = 0; d < nodes; ++d) out[s][h * nodes + d] = d == 0 || d == h ? 0.0 : finite(scores[d * stride + h]);
+            }
         });
     });
 }
@@ -142,6 +146,7 @@ void Network::trees(const States& states, Trees trees, Roots roots, std::span<co
             work.arcs.resize(nodes * nodes);
             work.heads.resize(nodes);
             for (std::size_t d = 1; d < nodes; ++d) {
+                check_stop(8 * nodes);
                 const std::int32_t known = given.empty() ? -1 : given[words + d - 1];
                 if (known < -1 || known >= static_cast<std::int64_t>(nodes) || known == static_cast<std::int64_t>(d))
                     reject("sentence ", s, ", word ", d, ": expected another node up to ", nodes - 1, " as head, or -1, got ", known);
