@@ -87,7 +87,7 @@ def test_a_text_in_quotes(parse):
         ("nofile.txt", "nofile.txt: no such file"),
         ("", "expected a text, the name of a file, or - for stdin, got nothing"),
         ("  ", "expected a text, the name of a file, or - for stdin, got nothing"),
-        (".", "expected a file, got a directory"),
+        (".", "a corpus is written to a folder"),
     ],
 )
 def test_words_that_are_not_files_are_rejected(parse, given, what):

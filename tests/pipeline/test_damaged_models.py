@@ -42,7 +42,7 @@ def load(monkeypatch):
 
     def call(tensors, metadata):
         file = ModelFile("m.arbora", 1, "1", metadata, tensors)
-        monkeypatch.setattr("arbora.pipeline.pipeline.read_model", lambda _, verify: file)
+        monkeypatch.setattr("arbora.storage.model_file.read_model", lambda _, verify: file)
         return Pipeline.load("m.arbora")
 
     return call

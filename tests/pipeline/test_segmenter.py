@@ -216,7 +216,9 @@ def test_bad_texts_are_rejected(toy):
     with rejects(InputError, field="longest_sentence"):
         toy.segment("Ann", longest_sentence=0)
     with rejects(InputError, field="text"):
-        toy.native.segment(b"ab\xff", longest_sentence=9, lines=False, first_number=1, continues=False)
+        toy.native.segment(
+            b"ab\xff", longest_sentence=9, lines=False, first_number=1, continues=False, document=""
+        )
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from glob import has_magic
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,12 +13,12 @@ from arbora.cli.console import counted, say, show_seconds
 from arbora.cli.files import existing_model
 from arbora.cli.inputs import is_text
 from arbora.cli.outputs import OutputFormat
-from arbora.cli.progress import TerminalProgress
-from arbora.distributed.corpus import Report, parse
-from arbora.distributed.engines import engines
 from arbora.distributed.folder import FAILED
 from arbora.distributed.inputs import kind_of
 from arbora.distributed.parse_shard import ENDINGS, CorpusFormat, CorpusOptions
+
+if TYPE_CHECKING:
+    from arbora.distributed.corpus import Report
 
 ONLY = {
     "engine": "--engine",
@@ -49,7 +49,7 @@ def is_corpus(sources: list[str], output: str) -> bool:
     if output.endswith("/") or (output != "-" and Path(output).is_dir()) or len(sources) > 1:
         return True
     (source,) = sources
-    if source == "-" or is_text(source):
+    if source == "-" or not source.strip() or is_text(source):
         return False
     if kind_of(source) in ("json", "parquet") or Path(source).is_dir():
         return True
@@ -95,6 +95,11 @@ def parse_corpus(
     for source in sources:
         if source == "-" or is_text(source):
             raise typer.BadParameter(f"a corpus is made of files and folders, got {source!r}")
+    # These take long to import, and few runs need them.
+    from arbora.cli.progress import TerminalProgress
+    from arbora.distributed.corpus import parse
+    from arbora.distributed.engines import engines
+
     with options.usage_errors():
         engines.factory(engine)
     model = existing_model(models[0]) if models else None

@@ -99,10 +99,8 @@ def open_reader(
         return TextReader(stream, pipeline.require_segmenter(), offsets, lines)
     source: Source = given
     is_blank = False
-    if form == "auto" and given == "-" and lines:
-        form = "text"  # without waiting for enough of it to see what it is
     if form == "auto":
-        start, source = _peek(given)
+        start, source = _peek(given, waits=not lines)
         _reject_binary(start, name_of(source))
         is_blank = not start.strip()
         if is_blank and (offsets or lines or pipeline.segmenter is not None):
@@ -126,13 +124,16 @@ def _reject_binary(start: bytes, source: str) -> None:
         raise DataError(f"expected a text or a treebank, got {what}; {advice}", source=source)
 
 
-def _peek(given: str) -> tuple[bytes, Source]:
-    """Return the first bytes of a file or of stdin, and a source that still starts with them."""
+def _peek(given: str, *, waits: bool) -> tuple[bytes, Source]:
+    """Return the first bytes of a file or of stdin, and a source that still starts with them.
+
+    Unless it `waits` for a whole piece, they are what is there, such as a line.
+    """
     if given != "-" and not is_special(Path(given)):
         with closing(open_input(given)) as file:
             return read_bytes(file, PIECE, given), given
     stream = open_input(given)
-    start = read_bytes(stream, PIECE, name_of(given))
+    start = read_bytes(stream, PIECE, name_of(given), waits=waits)
     return start, cast("IO[bytes]", _Continued(start, stream, name_of(given)))
 
 
@@ -148,7 +149,7 @@ class _Continued(io.RawIOBase):
             return taken
         if self._rest.closed:
             return b""
-        taken = self._rest.read(size)
+        taken = self._rest.read1(size)
         if not taken:
             self._rest.close()
         return taken

@@ -119,8 +119,8 @@ def _message(error: Any) -> str:
         text = text.replace("a integer", "a whole number").replace("Input should be", "expected a number")
         text += f", got {given}"
     verb = "" if error.ctx is None else error.ctx.info_name
-    if "unexpected extra argument" in text and verb in ("parse", "convert"):
-        text += f"; {verb} takes one file at a time"
+    if "unexpected extra argument" in text and verb == "convert":
+        text += "; convert takes one file at a time"
     first = text.partition(" ")[0]
     is_word = first.isalpha() and first[1:].islower()  # not the name of a file
     return str(text[:1].lower() + text[1:] if is_word else text)

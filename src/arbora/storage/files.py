@@ -95,8 +95,12 @@ def _unzipped(stream: io.BufferedReader) -> io.BufferedIOBase:
     return unzipped
 
 
+class ZstdFault(Exception):  # noqa: N818 (becomes a DataError)
+    """A zstd stream is damaged."""
+
+
 class _Unzstd(io.RawIOBase):
-    """The content of a zstd stream of one or more frames; EOFError if the last one is cut."""
+    """The content of a zstd stream of one or more frames; ZstdFault if one is damaged or cut."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
         package = import_package("zstandard", "pip install 'arbora-nlp[zstd]'")
@@ -119,13 +123,13 @@ class _Unzstd(io.RawIOBase):
             data = data or self._stream.read(1 << 17)
             if not data:
                 if self._is_open:
-                    raise EOFError("it ends in the middle")
+                    raise ZstdFault("it ends in the middle")
                 return 0
             self._is_open = True
             try:
                 self._waiting = self._frame.decompress(data)
             except self._error as error:
-                raise EOFError(str(error)) from error
+                raise ZstdFault(str(error)) from error
         taken, self._waiting = self._waiting[: len(view)], self._waiting[len(view) :]
         view[: len(taken)] = taken
         return len(taken)
@@ -144,7 +148,9 @@ def read_bytes(stream: io.BufferedIOBase, size: int, source: str, *, waits: bool
         with naming_errors(source):
             return stream.read(size) if waits else stream.read1(size)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"damaged gzip or zstd file: {error}", source=source) from error
+        raise DataError(f"damaged gzip file: {error}", source=source) from error
+    except ZstdFault as error:
+        raise DataError(f"damaged zstd file: {error}", source=source) from error
 
 
 def read_text(source: Source) -> Iterator[str]:
