@@ -129,7 +129,7 @@ TEST(interruptions_reach_nested_loops) {
 TEST(long_charts_stop_within_a_few_rows) {
     Random random(41);
     Arena arena;
-    const int n = 120;
+    const int n = 180;
     for (const Kind kind : {Kind::normal, Kind::wide}) {
         const Owned owned(n, {}, kind, random);
         for (const Trees trees : problems::kTrees) {

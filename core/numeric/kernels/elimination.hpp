@@ -38,6 +38,9 @@ static double scale_weights(const double* scores, const double* column_top, Elim
     return sum;
 }
 
+// Rows from which on a step is long enough to look whether the computation is to stop.
+inline constexpr int kChecked = 64;
+
 // Pivots taken together, so that the rest of the matrix is read and written once for four.
 inline constexpr int kPivots = 4;
 
@@ -84,7 +87,7 @@ static bool eliminate(Elimination& e) {
     for (int j = 0; j < q.stride; ++j) error[j] = Elimination::kFlushed;
     for (int top = q.n; top >= 1; top -= kPivots) {
         const int bottom = top - kPivots + 1 > 1 ? top - kPivots + 1 : 1;
-        check_stop(static_cast<std::size_t>(top) * top);
+        if (top >= kChecked) check_stop(static_cast<std::size_t>(top) * top);
         for (int p = top; p >= bottom; --p) {
             const double pivot = pull_column(e, p, top, shares, rows);
             if (!(error[p] < Elimination::kTolerance * pivot)) return false;
@@ -120,7 +123,7 @@ static void backpropagate(const Elimination& e, double* gradients) {
     double *share = e.scratch, *mixed = share + q.stride, *gains = mixed + q.stride;
     for (int j = 0; j < q.stride; ++j) gradients[q.line(0) + j] = 0.0;
     for (int k = 1; k <= q.n; ++k) {
-        check_stop(static_cast<std::size_t>(k) * k);
+        if (k >= kChecked) check_stop(static_cast<std::size_t>(k) * k);
         const double inverse = 1.0 / e.pivots[k];
         const double *row = e.weights + q.line(k), *column = e.columns + q.line(k);
         for (int h = 0; h < k; h += W) {
@@ -178,7 +181,7 @@ static void eliminate_slopes(const Elimination& e, Elimination& s) {
     const Square& q = e.square;
     double *share = s.scratch, *share_slope = share + q.stride;
     for (int k = q.n; k >= 1; --k) {
-        check_stop(static_cast<std::size_t>(k) * k);
+        if (k >= kChecked) check_stop(static_cast<std::size_t>(k) * k);
         double* column = s.columns + q.line(k);
         double sum = 0.0;
         for (int h = 0; h < k; ++h) column[h] = s.weights[q.cell(h, k)];
@@ -203,7 +206,7 @@ static void backpropagate_slopes(const Elimination& e, const Elimination& s, con
     double *share = s.scratch, *share_slope = share + q.stride, *gains = share_slope + q.stride, *gain_slopes = gains + q.stride;
     for (std::size_t i = 0; i < q.size(); i += W) store(slopes + i, Vec{});
     for (int k = 1; k <= q.n; ++k) {
-        check_stop(static_cast<std::size_t>(k) * k);
+        if (k >= kChecked) check_stop(static_cast<std::size_t>(k) * k);
         share_slopes(e, s, k, share, share_slope);
         const double *row = e.weights + q.line(k), *row_slope = s.weights + q.line(k);
         double* own = slopes + q.line(k);
