@@ -44,6 +44,8 @@ class Trainer(Learner):
 
     needs_more: ClassVar[str] = ""  # What other than default parameters need, in words
     run_kind: ClassVar[type[Run]]  # The state in training, and how an epoch changes it
+    sharing: ClassVar[Literal["sums", "mixing"]] = "sums"
+    """How several workers train: one run asks all for sums; or each runs over a shard, and weights are mixed."""
 
     epochs: int = parameter(10, "passes over the examples", least=1)
 
@@ -51,8 +53,13 @@ class Trainer(Learner):
         """Raise InputError if an optional package is missing."""
 
     def make_run(self, problem: Problem) -> Run:
-        """The state before the first epoch."""
-        return self.run_kind(self, problem)
+        """The state before the first epoch; a problem may bring a kind of its own in `runs`, by learner."""
+        kinds: Mapping[str, Callable[[Trainer, Problem], Run]] = getattr(problem, "runs", {})
+        return kinds.get(self.name, self.run_kind)(self, problem)
+
+    def complete(self, epoch: Epoch, problem: Problem, w: Weights) -> tuple[Epoch, bool]:
+        """What follows the steps of an epoch: measures at its last weights, and whether it has converged."""
+        return epoch, False
 
     def fit(
         self, problem: Problem, *, callbacks: Sequence[Callback] = (), resume: Stored | None = None
@@ -87,6 +94,7 @@ class Run(ABC):
         self.everyone = np.arange(len(problem), dtype=np.int64)
         self.history: list[Epoch] = []
         self.converged = False
+        self.shards = 1
         self._about = {"learner": learner.name, "examples": len(problem), "size": problem.size}
 
     @property
@@ -117,6 +125,14 @@ class Run(ABC):
     @abstractmethod
     def pass_over(self, number: int) -> Epoch:
         """Make an epoch, numbered from 1; `timed` adds its time."""
+
+    def take_steps(self, number: int) -> Epoch:
+        """The part of an epoch that changes weights; `Trainer.complete` is the rest."""
+        return self.pass_over(number)
+
+    def share(self, shards: int) -> None:
+        """Become one of several runs over a shard each, whose weights are mixed after each epoch."""
+        self.shards = shards
 
     @abstractmethod
     def last(self) -> Floats: ...
@@ -210,6 +226,7 @@ class OnlineTrainer(Trainer):
     """A learner that changes the weights after every few examples; a subclass says how in `step`."""
 
     run_kind: ClassVar[type[Run]] = OnlineRun
+    sharing = "mixing"
 
     seed: int = parameter(0, "random seed of the order of examples", least=0)
 

@@ -38,6 +38,7 @@ class Pegasos(OnlineTrainer):
 
     name = "pegasos"
     paper = "lee-2010"
+    sharing = "sums"
     needs = frozenset({Query.COST_AUGMENTED})
 
     lam: float = parameter(0.03, "λ, the weight of |w|²/2 against the mean hinge; 1/C", above=0.0)
