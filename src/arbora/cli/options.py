@@ -83,6 +83,28 @@ Lenient: TypeAlias = Annotated[
 ]
 Quiet: TypeAlias = Annotated[bool, option("--quiet -q: Print nothing but warnings and errors.")]
 Threads: TypeAlias = Annotated[int, typer.Option(min=1, help="Number of threads. Does not change results.")]
+Workers: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Number of processes that work together, each with its own `--threads`: at most one per core.",
+    ),
+]
+Engine: TypeAlias = Annotated[
+    str,
+    option(
+        "--engine NAME: Where workers run. local: on this machine; ray: on a Ray cluster, also on other "
+        "machines (extra ray)."
+    ),
+]
+Address: TypeAlias = Annotated[
+    str | None,
+    option(
+        "--address ADDRESS: With `--engine ray`: the cluster, HOST:PORT, or auto for the one that this "
+        "machine belongs to. Default: a cluster of its own on this machine."
+    ),
+]
 Model: TypeAlias = Annotated[
     str | None,
     option(

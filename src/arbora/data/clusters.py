@@ -64,13 +64,20 @@ class WordClusters:
         """Tensors for a model file."""
         return dict(zip(TENSORS, (self.native.keys(), self.native.codes()), strict=True))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_arrays, (*self.to_tensors().values(),)
+
     @classmethod
     def from_file(cls, file: ModelFile) -> WordClusters | None:
         """The clusters in a file, None if there are none; ModelError or InputError if they are damaged."""
         if not file.tensors.keys() & TENSORS:
             return None
         keys, codes = (file.tensor(name, dtype, [None]) for name, dtype in TENSORS.items())
-        return cls(Clusters.from_arrays(np.ascontiguousarray(keys), np.ascontiguousarray(codes)))
+        return _from_arrays(keys, codes)
+
+
+def _from_arrays(keys: NDArray[Any], codes: NDArray[Any]) -> WordClusters:
+    return WordClusters(Clusters.from_arrays(np.ascontiguousarray(keys), np.ascontiguousarray(codes)))
 
 
 def split_tree(vectors: ArrayLike, weights: ArrayLike, depth: int = DEPTH) -> Longs:

@@ -59,6 +59,13 @@ class Workers(ABC):
     """
 
     name: ClassVar[str]
+    has_address: ClassVar[bool] = False
+    """Whether it takes the `address` of a cluster."""
+
+    @classmethod
+    def require_installed(cls) -> None:
+        """InputError if a package is missing."""
+        return
 
     def __init__(self, make: Make, count: int) -> None:
         self.make, self.count = make, count

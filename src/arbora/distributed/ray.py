@@ -34,6 +34,11 @@ class RayWorkers(Workers):
     """Actors of a Ray cluster."""
 
     name: ClassVar[str] = "ray"
+    has_address: ClassVar[bool] = True
+
+    @classmethod
+    def require_installed(cls) -> None:
+        _ray()
 
     def __init__(self, make: Make, count: int, *, address: str | None = None) -> None:
         """`address`: of a running cluster, or `auto`; None: a cluster of its own on this machine."""

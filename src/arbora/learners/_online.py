@@ -36,6 +36,8 @@ from arbora.types import Floats, Longs
 
 State: TypeAlias = dict[str, NDArray[Any]]
 Stored: TypeAlias = Mapping[str, NDArray[Any]]
+Sharing: TypeAlias = Literal["sums", "dual", "mixing"]
+"""How several workers train, see `arbora.distributed.sharing`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +46,7 @@ class Trainer(Learner):
 
     needs_more: ClassVar[str] = ""  # What other than default parameters need, in words
     run_kind: ClassVar[type[Run]]  # The state in training, and how an epoch changes it
-    sharing: ClassVar[Literal["sums", "mixing"]] = "sums"
-    """How several workers train: one run asks all for sums; or each runs over a shard, and weights are mixed."""
+    sharing: ClassVar[Sharing] = "sums"
 
     epochs: int = parameter(10, "passes over the examples", least=1)
 
@@ -140,17 +141,23 @@ class Run(ABC):
     def averaged(self) -> Floats:
         return self.last()
 
-    def state(self) -> State:
+    def about(self) -> NDArray[Any]:
+        """The settings and the history, as JSON."""
         history = [list(astuple(epoch)) for epoch in self.history]
         about = {**self._about, "settings": self.learner.settings(), "history": history}
-        held: State = {"about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8).copy()}
+        return np.frombuffer(json.dumps(about).encode(), dtype=np.uint8).copy()
+
+    def state(self) -> State:
+        held: State = {"about": self.about()}
         for name in self.kept:
             value = attrgetter(name)(self)
-            if isinstance(value, Weights):
-                held |= {f"{name}.{entry}": np.array(each) for entry, each in value.state().items()}
-            else:
-                held[name] = np.array(value)
+            held |= self.entries(name, value) if isinstance(value, Weights) else {name: np.array(value)}
         return held
+
+    @staticmethod
+    def entries(name: str, w: Weights) -> State:
+        """Weights in a state."""
+        return {f"{name}.{entry}": np.array(each) for entry, each in w.state().items()}
 
     def restore(self, state: Stored) -> None:
         """Go on from what `state` returned; InputError if it is of another training."""
@@ -226,7 +233,7 @@ class OnlineTrainer(Trainer):
     """A learner that changes the weights after every few examples; a subclass says how in `step`."""
 
     run_kind: ClassVar[type[Run]] = OnlineRun
-    sharing = "mixing"
+    sharing: ClassVar[Sharing] = "mixing"
 
     seed: int = parameter(0, "random seed of the order of examples", least=0)
 

@@ -36,14 +36,14 @@ float64 per arc. A step takes two or more sums over trees.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from arbora._core import Weights
 from arbora.errors import InputError
 from arbora.interfaces import Epoch, Problem, Query
-from arbora.learners._online import Run, State, Stored, Trainer, shuffled
+from arbora.learners._online import Run, Sharing, State, Stored, Trainer, shuffled
 from arbora.settings import parameter
 from arbora.types import Doubles, Floats
 
@@ -160,7 +160,7 @@ class ExponentiatedGradient(Trainer):
     name = "exponentiated_gradient"
     paper = "bartlett-2004"
     run_kind = ExponentiatedGradientRun
-    sharing = "mixing"
+    sharing: ClassVar[Sharing] = "dual"
 
     seed: int = parameter(0, "random seed of the order of examples", least=0)
     objective: str = parameter("margin", "what is minimized", choices=("margin", "log_linear"))

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from arbora.errors import InputError, ModelError
 from arbora.formatting import show_scores
 from arbora.interfaces import Progress, Query
 from arbora.learners._online import require_answers
-from arbora.learners.stage import Best
+from arbora.learners.stage import Best, Stage
 from arbora.parsing.calibration import fit_temperatures
 from arbora.parsing.parser import Parser
 from arbora.progress import Observer, Scores
@@ -38,8 +38,12 @@ from arbora.storage.model_file import read_model, write_model
 from arbora.training.annotation import check_treebank, jackknife
 from arbora.training.config import TrainConfig, storable
 from arbora.training.resolve import TreebankShape, resolve
+from arbora.training.share import Share
 from arbora.training.stacking import Guide, guide_scores, guide_trees
 from arbora.types import Floats
+
+if TYPE_CHECKING:
+    from arbora.distributed.team import Team
 
 KIND = "checkpoint"
 LONG = 1.0
@@ -50,6 +54,13 @@ CHANGED = {
     "text file": "the file of text has changed",
 }
 """What to print if a checksum differs."""
+WAYS = {
+    "sums": "each step sums over all of them; the model is that of one process",
+    "dual": "each raises its part of the dual; the optimum is that of one process",
+    "mixing": "each learns from its own sentences, and their weights are mixed after each epoch",
+    "replicas": "each computes a part of every batch; the model is that of one process",
+}
+"""How workers train one model, see `arbora.distributed.sharing`."""
 
 
 class ParserTraining:
@@ -65,14 +76,16 @@ class ParserTraining:
         clusters: WordClusters | None = None,
         like: Parser | None = None,
         soft: SoftTrees | None = None,
+        team: Team | None = None,
     ) -> None:
         """`dev` was checked, see `check_dev`; `clusters` are those of the configuration.
 
         `like`: a parser whose word vectors are used again. `soft`: probabilities of trees to learn from.
+        `team`: workers that train the parser together.
         """
         check_treebank(train, labelled=config.labels != "none", partial=config.learns_from_parts)
         c = self.config = resolve(config, train)
-        self.columns, self.threads, self.observer = train, threads, observer
+        self.columns, self.threads, self.observer, self.team = train, threads, observer, team
         self.guide = None if config.stack is None else Guide.load(config.stack)
         self.guide_scores: dict[str, Scores] = {}
         if self.guide is not None:
@@ -107,6 +120,8 @@ class ParserTraining:
         same: dict[str, Any] = {"config": storable(self.config), "data": self.fingerprint}
         if self.guide is not None:
             same["guide"] = self.guide.checksum
+        if self.team is not None:
+            same["workers"] = self.team.count
         if path is not None:
             same |= {f"{name} file": file_checksum(file) for name, file in self.config.word_files.items()}
         checkpoint = Checkpoint(path, same)
@@ -128,6 +143,8 @@ class ParserTraining:
         about: dict[str, Any] = {"config": storable(self.config), "epochs": reports}
         if self.guide is not None:
             about["guide"] = self.guide_scores
+        if self.team is not None:
+            about["workers"] = self.team.count
         parser = self._decide_trees(replace(self.recipe.parser(done), about=about))
         if calibrate and self.recipe.dev is not None and Query.MARGINALS in parser.queries:
             try:
@@ -173,7 +190,7 @@ class ParserTraining:
     def _stage(self, name: str, done: dict[str, Floats], checkpoint: Checkpoint) -> tuple[Best, bool]:
         if name in checkpoint.finished:
             return checkpoint.finished[name], False
-        stage = self.recipe.stage(name, done)
+        stage = self._shared(self.recipe.stage(name, done), done)
 
         def keep(progress: Progress, best: Best) -> None:
             try:
@@ -186,6 +203,18 @@ class ParserTraining:
         if best.weights is not None:
             checkpoint.finished[name] = best
         return best, interrupted
+
+    def _shared(self, stage: Stage, done: dict[str, Floats]) -> Stage:
+        """The stage, trained by the workers if there are some; those before trees are short."""
+        if self.team is None or stage.name != "tree":
+            return stage
+        from arbora.distributed.sharing import dealt, shared, way_of
+
+        way = way_of(stage.learner, stage.problem)
+        self.observer.note(f"{self.team.count} workers: {WAYS[way]}")
+        parts = dealt(len(self.columns), self.team.count, way)
+        self.team.set("take", [(Share.of(self.recipe, part),) for part in parts])
+        return shared(stage, self.team, done)
 
     def _decide_trees(self, parser: Parser) -> Parser:
         """The parser with its scores on dev, over projective trees if `decode` says so or they are better."""

@@ -106,6 +106,9 @@ def train(
     resume: bool = False,
     segmenter: Segmenter | None = None,
     soft: SoftTrees | None = None,
+    workers: int = 1,
+    engine: str = "local",
+    address: str | None = None,
 ) -> Trained:
     """Train all parts of a model that the treebank has annotation for; evaluate on `dev` after each epoch.
 
@@ -117,8 +120,15 @@ def train(
     training goes on from it, to the same bytes as without the interruption. Ctrl-C ends the parser's training
     and keeps the best epoch so far. `segmenter` is used instead of a new one. `soft`: probabilities of the
     treebank's heads and labels, from which a neural parser learns.
+
+    `workers`: processes that train the parser together, each with so many `threads`, on this machine
+    (`engine="local"`) or a cluster (`engine="ray"`, whose `address` may be given). Some learners then find
+    other weights than in one process: docs/distributed-training.md.
     """
+    from arbora.distributed.team import WorkerSettings
+
     require_threads(threads)
+    team_settings = WorkerSettings(workers, engine, address)
     settings = make_config(config)
     observer = observer or Silent()
     is_partial, labelled = settings.learns_from_parts, settings.labels != "none"
@@ -152,8 +162,11 @@ def train(
             annotator = WordAnnotator(tools.tagger, tools.lemmatizer)
             dev_columns = annotator.annotate(dev_columns, threads=threads)
     clusters = tools.clusters if settings.recipe.has_clusters else None
-    training = ParserTraining(columns, dev_columns, settings, threads, observer, clusters, soft=soft)
-    parser, interrupted = training.run(checkpoint, resume=resume)
+    with team_settings.open() as team:
+        training = ParserTraining(
+            columns, dev_columns, settings, threads, observer, clusters, soft=soft, team=team
+        )
+        parser, interrupted = training.run(checkpoint, resume=resume)
     scores: Scores = parser.about["dev"]
     reports = [*tools.reports, *parser.about["epochs"]]
     pipeline = Pipeline(parser=parser, **tools.parts)
