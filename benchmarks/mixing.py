@@ -66,11 +66,9 @@ class Clock(Silent):
 
 def weights_of(trained: Trained) -> Any:
     """All weights of the parser, in one vector."""
-    tensors, _ = trained.parser.search.scorer.to_parts()
-    parts = [
-        np.asarray(tensors[name], np.float64).reshape(-1) for name in sorted(tensors) if "text" not in name
-    ]
-    return np.concatenate(parts)
+    tensors, _ = trained.parser.to_parts()
+    arrays = [tensors[name] for name in sorted(tensors)]
+    return np.concatenate([each.astype(np.float64).reshape(-1) for each in arrays if each.dtype.kind == "f"])
 
 
 def measure(

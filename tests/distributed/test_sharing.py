@@ -178,6 +178,17 @@ def test_learners_of_sums_train_the_model_of_one_process():
     assert np.linalg.norm(one - two) <= 1e-6 * np.linalg.norm(one)
 
 
+def test_trees_of_a_guide_and_clusters_of_words_reach_the_workers(tmp_path):
+    forms = TRAIN.strings("form")[1:]
+    lines = [f"{word} {len(word)} {ord(word[0])}" for word in forms]
+    (tmp_path / "vectors.txt").write_text("\n".join([f"{len(forms)} 2", *lines]) + "\n")
+    train(TRAIN, DEV, config=config(order=1)).parser.save(tmp_path / "guide.arbora")
+    more = {"stack": str(tmp_path / "guide.arbora"), "vectors": str(tmp_path / "vectors.txt"), "folds": 2}
+    options = {"order": 1, "learner": "log_linear", "epochs": 1, **more}
+    one, two = weights(trained(1, options=options)), weights(trained(2, options=options))
+    assert np.linalg.norm(one - two) <= 1e-6 * np.linalg.norm(one)
+
+
 def test_mixing_is_repeatable_resumed_and_stored(tmp_path):
     recorder = Recorder()
     first = trained(observer=recorder)
@@ -261,9 +272,17 @@ def test_a_network_ends_with_an_error_if_a_worker_is_lost(losses):
 
 
 @pytest.mark.filterwarnings("ignore")  # ray has warnings of its own
-def test_ray_trains_the_same_model_as_local_workers(tmp_path):
-    pytest.importorskip("ray", reason="ray is not installed")
-    assert saved(trained(), tmp_path / "1") == saved(trained(engine="ray"), tmp_path / "2")
+def test_ray_trains_the_same_models_as_local_workers(tmp_path):
+    ray = pytest.importorskip("ray", reason="ray is not installed")
+    from arbora.distributed.ray import _connect
+
+    _connect(ray, None, 2)
+    try:
+        for options in ({"order": 2}, {"order": 1, "learner": "log_linear", "epochs": 1}):
+            local = saved(trained(options=options), tmp_path / "1")
+            assert saved(trained(options=options, engine="ray"), tmp_path / "2") == local
+    finally:
+        ray.shutdown()
 
 
 # Settings

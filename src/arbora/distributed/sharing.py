@@ -128,11 +128,11 @@ class ShardedProblem:
 
     def gradient(self, indices: Longs, w: Weights, query: Query) -> tuple[float, Doubles]:
         """The sum of losses and its gradient, (size,)."""
-        (loss, gradient), *others = self._sum("gradient", indices, w, query)
-        for more, other in others:
-            loss += more
-            gradient += other
-        return loss, gradient
+        found = self._sum("gradient", indices, w, query)
+        total = np.zeros(self.size)
+        for _, gradient in found:
+            total += gradient
+        return sum(loss for loss, _ in found), total
 
     # One example
 
@@ -292,4 +292,5 @@ def mixed(before: Weights, passed: Sequence[Passed], way: Way) -> Weights:
 
 def means(measures: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """The mean of each measure over workers."""
-    return {name: sum(each[name] for each in measures) / len(measures) for name in measures[0]}
+    names = dict.fromkeys(name for each in measures for name in each)
+    return {name: float(np.mean([each[name] for each in measures if name in each])) for name in names}
