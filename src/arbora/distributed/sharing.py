@@ -30,7 +30,7 @@ from arbora.distributed.team import Team
 from arbora.errors import InputError
 from arbora.interfaces import Answer, Epoch, Problem, Query
 from arbora.learners._online import Run, State, Stored
-from arbora.learners.stage import Stage
+from arbora.learners.stage import PIECE, Stage
 from arbora.types import Doubles, Floats, Longs, squared_norm
 
 
@@ -68,6 +68,7 @@ class ShardedProblem:
             raise InputError(what, field="workers")
         self._problem: Any = problem
         self.team = team
+        self.piece = PIECE * team.count  # weights and gradients travel once per piece
         self.runs: dict[str, type[Run]] = {}
         if way != "sums":
             self.runs[learner] = ReplicatedRun if way == "replicas" else MixedRun

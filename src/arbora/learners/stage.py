@@ -112,7 +112,8 @@ class Watched:
 
     def gradient(self, indices: Longs, w: Weights, query: Query) -> tuple[float, Doubles]:
         """As the problem's own; reported piece by piece."""
-        pieces = np.array_split(indices, max(1, len(indices) // PIECE))
+        piece = getattr(self._problem, "piece", PIECE)
+        pieces = np.array_split(indices, max(1, len(indices) // piece))
         loss, gradient = self._problem.gradient(pieces[0], w, query)
         self.advance(len(pieces[0]))
         for piece in pieces[1:]:
