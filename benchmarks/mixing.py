@@ -28,6 +28,7 @@ from rich.table import Table
 from arbora.data.columns import Columns
 from arbora.data.treebank import read_columns
 from arbora.distributed import sharing
+from arbora.distributed.engines import Pool
 from arbora.distributed.sharing import mixed
 from arbora.progress import EpochReport, Silent
 from arbora.training import Trained, train
@@ -86,7 +87,8 @@ def measure(
             clock = Clock()
             parameters = {**settings.get("parameters", {}), "epochs": most}
             config = {"only": "parser", **settings, "parameters": parameters}
-            trained = train(columns, dev, config=config, workers=count, observer=clock)
+            pool = Pool(count=count)
+            trained = train(columns, dev, config=config, pool=pool, together=True, observer=clock)
             w = weights_of(trained)
             first = w if first is None else first
             yield {

@@ -15,6 +15,7 @@
 #include "conll/reader.hpp"
 #include "conll/tree_shape.hpp"
 #include "base/errors.hpp"
+#include "base/interrupt.hpp"
 #include "strings.hpp"
 
 namespace nb = nanobind;
@@ -140,7 +141,10 @@ void bind_columns(nb::module_& m) {
             std::string out;
             {
                 nb::gil_scoped_release release;
-                for (std::size_t s = 0; s < self.sentence_count(); ++s) append_sentence(self, s, out);
+                for (std::size_t s = 0; s < self.sentence_count(); ++s) {
+                    arbora::check_stop();
+                    append_sentence(self, s, out);
+                }
             }
             return nb::bytes(out.data(), out.size());
         })

@@ -80,6 +80,12 @@ struct Workspace {
     }
 };
 
+// The thread's workspace while it is used, trimmed even after an exception.
+struct Borrowed {
+    Workspace& workspace = Workspace::mine();
+    ~Borrowed() { workspace.trim(); }
+};
+
 enum class Reduction { max, sum };
 
 // The sentence's problem with labels reduced away.
@@ -96,9 +102,9 @@ template <class Body>
 void for_each(const Batch& batch, int threads, Body body) {
     const nb::gil_scoped_release release;
     parallel_for(batch.size(), threads, [&](int, std::size_t i) {
-        Workspace& workspace = Workspace::mine();
+        const Borrowed borrowed;
         try {
-            body(i, workspace);
+            body(i, borrowed.workspace);
         } catch (const NoTreeError& error) {
             if (batch.size() == 1) throw;
             throw NoTreeError("sentence " + std::to_string(i) + " of the batch: " + error.what());
@@ -106,7 +112,6 @@ void for_each(const Batch& batch, int threads, Body body) {
             if (batch.size() == 1) throw;
             throw InputError("sentence " + std::to_string(i) + " of the batch: " + error.what());
         }
-        workspace.trim();
     });
 }
 

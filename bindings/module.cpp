@@ -13,6 +13,7 @@ void bind_confidence(nb::module_& m);
 void bind_cube(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_inference(nb::module_& m);
+void bind_interrupt(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_multiclass(nb::module_& m);
 void bind_neural(nb::module_& m);
@@ -39,6 +40,7 @@ NB_MODULE(_core, m) {
             raise("InputError", e.what());
         }
     });
+    arbora::bind_interrupt(m);
     bind_conll(m);
     arbora::bind_inference(m);
     arbora::bind_graph(m);

@@ -30,7 +30,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
             ("arbora.parsing.parser", ("Parser",)),
             ("arbora.parsing.ensemble", ("ensemble",)),
             ("arbora.parsing.ensemble_weights", ("fit_weights",)),
-            ("arbora.training.tune", ("tune", "Tuned", "Trial")),
+            ("arbora.training.tune", ("tune", "Tuned", "Trial", "Failure")),
         ],
     ),
     (

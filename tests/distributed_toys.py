@@ -1,12 +1,15 @@
 """Objects for workers in tests of `arbora.distributed`."""
 
+import logging
 import os
 import signal
 import time
 from functools import partial
 from pathlib import Path
 
-__all__ = ["Toy", "partial"]
+from arbora.training.tune import Trials
+
+__all__ = ["DyingTrials", "Toy", "broken", "doubled", "partial"]
 
 
 class Toy:
@@ -80,3 +83,26 @@ class ToyShare:
         from arbora.learners.stage import Stage
 
         return Stage(name=name, learner=self.learner, problem=self.problem())
+
+
+def doubled(number, observer, folder=None):
+    """Work of a job; 2 kills its worker each time, 4 the first time, 6 raises an error."""
+    if number == 2 or (number == 4 and not Path(folder, "4").exists()):
+        Path(folder, "4").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number == 6:
+        raise ValueError(number)
+    observer.child("inner").note(f"note {number}")
+    observer.begin("unseen", 1)
+    logging.getLogger("arbora").warning(f"warning {number}")
+    time.sleep(0.01 * (number % 3))
+    return 2 * number
+
+
+class DyingTrials(Trials):
+    """Trials whose worker dies with patience 7."""
+
+    def __call__(self, task, observer):
+        if task[1].patience == 7:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__call__(task, observer)

@@ -55,6 +55,22 @@ def test_results_are_printed_as_lines(mode, capsys):
     assert "tree epoch" not in err or mode is Mode.BARS  # a running task reports for its children
 
 
+@pytest.mark.parametrize("mode", [Mode.LINES, Mode.BARS, Mode.NOTHING])
+def test_the_status_says_how_far_the_work_is(mode, capsys):
+    with TerminalProgress(mode) as progress:
+        progress.begin("trainings", 3, unit="training")
+        for done in (1, 2, 3):
+            trial = progress.child(f"C={done}")
+            trial.end("LAS 80.00")
+            progress.advance()
+            progress.status("best: C=1")
+        progress.end()
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("trainings: ")]
+    assert len(lines) == (mode is Mode.LINES)  # the others come too soon after it
+    if lines:
+        assert lines[0].startswith("trainings: 1 of 3 trainings, 0.0 s left, best: C=1")
+
+
 def test_children_of_idle_observers_print_their_epochs(capsys):
     with TerminalProgress(Mode.LINES) as progress:
         fold = progress.child("fold 1")

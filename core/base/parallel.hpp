@@ -2,47 +2,67 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <mutex>
-#include <thread>
-#include <vector>
+
+#include "base/interrupt.hpp"
 
 namespace arbora {
 
+// What the threads of one loop share: how it ends.
+class SharedLoop {
+public:
+    // No further index is to be started.
+    bool is_over() const { return is_over_; }
+    // Within a handler: the exception of an index.
+    void fail(std::size_t index);
+    // Within a handler: stops the bodies of all threads at their next check.
+    void interrupt();
+
+    // work(0) on this thread and work(1), ..., work(extra) on others. Returns when all have ended; throws what stopped the loop.
+    void run(int extra, const std::function<void(int)>& work);
+
+private:
+    void wait();
+
+    std::atomic<bool> is_over_{false}, is_interrupted_{false};
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    int running_ = 0;  // other threads
+    std::exception_ptr error_, interruption_;
+    std::size_t error_index_ = 0;
+};
+
 // body(worker, index) for all indices below count; workers are numbered from 0. Where bodies throw, the exception of the lowest
-// index that ran is rethrown once all threads have stopped.
+// index that ran is rethrown once all threads have stopped. Checks between indices whether to stop; an interruption goes before all
+// other exceptions.
 template <class Body>
 void parallel_for(std::size_t count, int threads, Body body) {
     if (threads <= 1 || count <= 1) {
-        for (std::size_t i = 0; i < count; ++i) body(0, i);
+        for (std::size_t i = 0; i < count; ++i) {
+            check_stop();
+            body(0, i);
+        }
         return;
     }
     std::atomic<std::size_t> next{0};
-    std::atomic<bool> stop{false};
-    std::mutex mutex;
-    std::exception_ptr error;
-    std::size_t error_index = count;
+    SharedLoop loop;
     const auto work = [&](int worker) {
-        for (std::size_t i; !stop && (i = next++) < count;) {
+        for (std::size_t i; !loop.is_over() && (i = next++) < count;) {
             try {
+                check_stop();
                 body(worker, i);
+            } catch (const Interrupted&) {
+                loop.interrupt();
             } catch (...) {
-                const std::lock_guard lock(mutex);
-                stop = true;
-                if (i < error_index) {
-                    error_index = i;
-                    error = std::current_exception();
-                }
+                loop.fail(i);
             }
         }
     };
-    std::vector<std::thread> pool;
-    const int extra = static_cast<int>(count < static_cast<std::size_t>(threads) ? count : threads) - 1;
-    for (int worker = 1; worker <= extra; ++worker) pool.emplace_back(work, worker);
-    work(0);
-    for (auto& thread : pool) thread.join();
-    if (error) std::rethrow_exception(error);
+    loop.run(static_cast<int>(count < static_cast<std::size_t>(threads) ? count : threads) - 1, work);
 }
 
 }  // namespace arbora

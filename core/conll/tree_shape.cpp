@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.hpp"
+#include "base/interrupt.hpp"
 
 namespace arbora::conll {
 
@@ -118,6 +119,7 @@ TreeShapes measure_trees(std::span<const std::int32_t> heads, std::span<const st
     std::vector<std::int32_t> scratch;
     for (std::size_t s = 0; s < sentences; ++s) {
         const auto first = static_cast<std::size_t>(offsets[s]), n = static_cast<std::size_t>(offsets[s + 1]) - first;
+        check_stop(16 * n);
         const auto own = heads.subspan(first, n);
         const bool known = std::find(own.begin(), own.end(), no_head) == own.end();
         if (n == 0 || !known || find_tree_fault(own, Roots::multi, scratch)) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.hpp"
+#include "base/interrupt.hpp"
 #include "features/hash.hpp"
 #include "base/text.hpp"
 
@@ -100,6 +101,7 @@ Encoded::Encoded(const conll::Columns& columns, const Names& names, const Cluste
     heads_.assign(rows, -1);
     labels_.assign(rows, -1);
     for (std::size_t s = 0; s < size(); ++s) {
+        check_stop(32 * static_cast<std::size_t>(offsets_[s + 1] - offsets_[s]));
         std::size_t at = row_of_root(s, offsets_[s]);
         rows_[at - 2] = rows_[at - 1] = before;
         rows_[at] = root;

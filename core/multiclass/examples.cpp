@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.hpp"
+#include "base/interrupt.hpp"
 #include "features/hash.hpp"
 #include "numeric/sparse.hpp"
 
@@ -50,6 +51,7 @@ Expansion quadratic_expansion(std::span<const std::int64_t> offsets, std::span<c
     check_rows("rows", offsets, columns.size(), values.size());
     Expansion result;
     for (std::size_t row = 0; row + 1 < offsets.size(); ++row) {
+        check_stop();
         const auto begin = static_cast<std::size_t>(offsets[row]), end = static_cast<std::size_t>(offsets[row + 1]);
         for (std::size_t a = begin; a < end; ++a) {
             result.columns.push_back(column_of(columns[a], columns[a], bits));

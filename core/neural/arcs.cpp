@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/errors.hpp"
+#include "base/interrupt.hpp"
 #include "neural/blocks.hpp"
 #include "neural/network.hpp"
 #include "numeric/kernels/kernels.hpp"
@@ -54,6 +55,20 @@ struct TreeWork {
     Arena arena;
     std::vector<double> arcs;
     std::vector<int> heads;
+
+    static TreeWork& mine() {
+        static thread_local TreeWork work;
+        return work;
+    }
+};
+
+// The thread's memory while it is used; a giant's is not kept, even after an exception.
+struct BorrowedWork {
+    static constexpr std::size_t kKeep = std::size_t{64} << 20;
+    TreeWork& work = TreeWork::mine();
+    ~BorrowedWork() {
+        if (work.arena.reserved() + work.arcs.capacity() * sizeof(double) > kKeep) work = {};
+    }
 };
 
 }  // namespace
@@ -75,6 +90,7 @@ void Network::score_arcs(const States& states, std::size_t begin, std::size_t en
         scores.resize(nodes * stride);
         by_head(moved.data() + first * product, product, nodes, scores.data(), stride);
         for (std::size_t d = 1; d < nodes; ++d) {
+            check_stop(4 * nodes);
             const float* of_dep = moved.data() + (first + d) * product + padded(size);
             for (std::size_t h = 0; h < nodes; ++h) {
                 const std::size_t c = length_class(h, d);
@@ -90,8 +106,10 @@ void Network::arcs(const States& states, int threads, std::span<double* const> o
     each_block(states, threads, [&](std::size_t begin, std::size_t end) {
         score_arcs(states, begin, end, [&](std::size_t s, const float* scores, std::size_t stride) {
             const std::size_t nodes = states.nodes(s);
-            for (std::size_t h = 0; h < nodes; ++h)
+            for (std::size_t h = 0; h < nodes; ++h) {
+                check_stop(8 * nodes);
                 for (std::size_t d = 0; d < nodes; ++d) out[s][h * nodes + d] = d == 0 || d == h ? 0.0 : finite(scores[d * stride + h]);
+            }
         });
     });
 }
@@ -121,12 +139,14 @@ void Network::trees(const States& states, Trees trees, Roots roots, std::span<co
     check(states);
     if (!given.empty() && given.size() != states.words()) reject("given: expected one head per word, got ", given.size());
     each_block(states, threads, [&](std::size_t begin, std::size_t end) {
-        static thread_local TreeWork work;
+        const BorrowedWork borrowed;
+        TreeWork& work = borrowed.work;
         score_arcs(states, begin, end, [&](std::size_t s, const float* scores, std::size_t stride) {
             const std::size_t nodes = states.nodes(s), words = states.first_word(s);
             work.arcs.resize(nodes * nodes);
             work.heads.resize(nodes);
             for (std::size_t d = 1; d < nodes; ++d) {
+                check_stop(8 * nodes);
                 const std::int32_t known = given.empty() ? -1 : given[words + d - 1];
                 if (known < -1 || known >= static_cast<std::int64_t>(nodes) || known == static_cast<std::int64_t>(d))
                     reject("sentence ", s, ", word ", d, ": expected another node up to ", nodes - 1, " as head, or -1, got ", known);
@@ -147,8 +167,6 @@ void Network::trees(const States& states, Trees trees, Roots roots, std::span<co
             }
             std::copy_n(work.heads.begin() + 1, nodes - 1, out + words);
         });
-        constexpr std::size_t kKeep = std::size_t{64} << 20;  // a giant's memory is not worth keeping
-        if (work.arena.reserved() + work.arcs.capacity() * sizeof(double) > kKeep) work = {};
     });
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/errors.hpp"
+#include "base/interrupt.hpp"
 #include "numeric/kernels/kernels.hpp"
 #include "numeric/quantized.hpp"
 
@@ -37,8 +38,16 @@ void Dense::add(const float* in, std::size_t in_stride, std::size_t rows, const 
 
 void Dense::run(const float* in, std::size_t in_stride, std::size_t rows, const float* const* starts, float* out, std::size_t out_stride) const {
     const std::size_t panels = panels_of(columns_);
-    if (bytes_.empty()) return kernels().product({in, in_stride, rows, depth_, weights_.data(), panels, bias_.data(), out, out_stride, starts});
+    const auto starts_from = [starts](std::size_t row) { return starts == nullptr ? nullptr : starts + row; };
     constexpr std::size_t kBlock = 96;  // rows that stay in the cache
+    if (bytes_.empty()) {
+        for (std::size_t row = 0; row < rows; row += kBlock) {
+            const std::size_t count = std::min(kBlock, rows - row);
+            check_stop(count * panels * depth_);
+            kernels().product({in + row * in_stride, in_stride, count, depth_, weights_.data(), panels, bias_.data(), out + row * out_stride, out_stride, starts_from(row)});
+        }
+        return;
+    }
     const QuantizedKernels& k = quantized_kernels();
     const std::size_t groups = groups_of(depth_, k.group);
     static thread_local std::vector<std::uint32_t> activations;
@@ -46,9 +55,10 @@ void Dense::run(const float* in, std::size_t in_stride, std::size_t rows, const 
     float scales[kBlock];
     for (std::size_t row = 0; row < rows; row += kBlock) {
         const std::size_t count = std::min(kBlock, rows - row);
+        check_stop(count * panels * depth_);
         k.quantize(in + row * in_stride, in_stride, count, depth_, activations.data(), scales);
         k.product({activations.data(), scales, count, groups, bytes_.data(), scales_.data(), offsets_.data(), panels, bias_.data(),
-                   out + row * out_stride, out_stride, starts == nullptr ? nullptr : starts + row});
+                   out + row * out_stride, out_stride, starts_from(row)});
     }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "numeric/dense.hpp"
 #include "numeric/kernels/kernels.hpp"
 
@@ -46,6 +47,7 @@ void lstm_forward(PackedSequences sequences, const LstmArrays& arrays) {
     const Step* previous = nullptr;
     const auto steps = steps_of(sequences);
     for (const Step& step : steps) {
+        check_stop(size * wide);
         float* gates = arrays.gates + step.first * wide;
         const std::size_t last = previous == nullptr ? 0 : previous->first;
         starts.clear();
@@ -66,6 +68,7 @@ void lstm_backward(PackedSequences sequences, const LstmArrays& arrays, const fl
     std::vector<float> states(most * stride), cells(most * stride);
     std::size_t later = 0;
     for (std::size_t place = steps.size(); place-- > 0;) {
+        check_stop(size * wide);
         const Step& step = steps[place];
         const std::size_t at = step.first * size, last = place == 0 ? 0 : steps[place - 1].first * size;
         float* own = slopes + step.first * wide;

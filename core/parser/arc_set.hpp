@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/interrupt.hpp"
+
 namespace arbora::graph {
 
 struct ArcSet {
@@ -26,11 +28,13 @@ struct ArcSet {
         heads.clear();
     }
     void end_word() { first.push_back(size()); }
-    // visit(head, dep, number of the arc), in order.
+    // visit(head, dep, number of the arc), in order. Checks whether to stop, for visits that score parts.
     template <class Visit>
     void each(Visit&& visit) const {
-        for (int d = 1; d <= n; ++d)
+        for (int d = 1; d <= n; ++d) {
+            check_stop(64 * static_cast<std::size_t>(first[d + 1] - first[d]));
             for (int a = first[d]; a < first[d + 1]; ++a) visit(heads[a], d, a);
+        }
     }
     // One value per arc as a table [head, dep], `other` elsewhere.
     template <class Values>

@@ -27,8 +27,9 @@ Parsed parse(const feature::Encoded& sentences, const Model& model, const Weight
 std::vector<double> Likelihood::arc_scores(std::size_t s, const Weights& weights) {
     require_arcs("arc_scores");
     check_weights(weights, weight_count());
-    workers_[0].held = s + 1;
+    workers_[0].held = 0;  // nothing, if loading is interrupted
     workers_[0].sums.load(sentence(s), arcs_of(s), view(*model_, task_, weights.data(), weights.scale()), false);
+    workers_[0].held = s + 1;
     return workers_[0].sums.arc_scores();
 }
 
@@ -48,6 +49,7 @@ Expectations& Likelihood::holding(std::size_t s) {
     LikelihoodWorker& worker = workers_[0];
     if (worker.held != s + 1) {
         if (zeros_.empty()) zeros_.assign(weight_count(), 0.0F);
+        worker.held = 0;
         worker.sums.load(sentence(s), arcs_of(s), {zeros_.data(), nullptr, 1.0}, false);
         worker.held = s + 1;
     }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "base/interrupt.hpp"
 #include "parser/ranked_trees.hpp"
 #include "parser/reattachment.hpp"
 
@@ -149,6 +150,7 @@ private:
 
     // labels_chosen: labels_ are the tree's; else the most probable ones become it.
     void add_tree(const Heads& heads, bool labels_chosen) {
+        check_stop();
         const double score = exact_ ? expectations_.tree_score(heads.data()) : kNone;
         out_.scores.push_back(score);
         double found = 1.0;  // a tree is no surer than any of its heads

@@ -1,5 +1,7 @@
 #include "parser/expectations.hpp"
 
+#include "base/interrupt.hpp"
+
 namespace arbora::graph {
 
 std::vector<double> softmax(const double* scores, std::size_t count) {
@@ -128,6 +130,7 @@ void Expectations::score_labels(const WeightView& weights) {
     labels_.first.assign(1, 0);
     for (int d = 1; d <= arcs.n; ++d)
         for (const int h : arcs.heads_of(d)) {
+            check_stop(512);
             rows_.clear();
             labeler_.find_rows(d, {h}, false, rows_);
             const auto labels = allowed(h, d);
@@ -220,6 +223,7 @@ void Expectations::add_parts(const Sums& counts, Answer& answer) {
     for (int d = 1; d <= set.n; ++d)
         for (int a = set.first[d]; a < set.first[d + 1]; ++a) {
             const int h = set.heads[a];
+            check_stop(512);
             if (std::abs(counts.arcs[a]) > kNegligible) worker_.add_arc(h, d, static_cast<float>(counts.arcs[a]), answer.difference);
             for (int b = set.first[h]; model_->grandparents && h > 0 && b < set.first[h + 1]; ++b)
                 if (const double count = counts.grandparents[worker_.grand_parts().part(a, b, set.first[h])]; std::abs(count) > kNegligible)
@@ -237,6 +241,7 @@ void Expectations::add_arc_labels(const Sums& all, const Sums& known, Answer& an
     for (int d = 1; d <= set.n; ++d)
         for (int a = set.first[d]; a < set.first[d + 1]; ++a) {
             if (all.arcs[a] <= kNegligible && known.arcs[a] <= kNegligible) continue;
+            check_stop(512);
             rows_.clear();
             labeler_.find_rows(d, {set.heads[a]}, false, rows_);
             const auto labels = allowed(set.heads[a], d);

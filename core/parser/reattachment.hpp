@@ -9,6 +9,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "parser/expectations.hpp"
 
 namespace arbora::graph {
@@ -29,6 +30,7 @@ private:
     };
 
     double with(std::initializer_list<Change> changes) {
+        check_stop(16 * heads_.size());
         tree_ = heads_;
         for (const auto& [dep, head] : changes) tree_[static_cast<std::size_t>(dep)] = head;
         return e_.tree_score(tree_.data());

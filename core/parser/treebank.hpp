@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "conll/tree_shape.hpp"
 #include "features/encoded.hpp"
 #include "numeric/batch_loop.hpp"
@@ -64,6 +65,7 @@ inline void check_lengths(const feature::Encoded& sentences, const std::vector<A
 inline void check_gold(const feature::Encoded& sentences, const GoldNeeds& needs) {
     std::vector<std::int32_t> scratch;
     for (std::size_t s = 0; s < sentences.size(); ++s) {
+        check_stop();
         const auto sentence = sentences.sentence(s);
         check_words(s, sentence, needs);
         check_shape(s, {sentence.heads + 1, static_cast<std::size_t>(sentence.n)}, needs, scratch);

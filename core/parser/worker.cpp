@@ -1,5 +1,7 @@
 #include "parser/worker.hpp"
 
+#include "base/interrupt.hpp"
+
 namespace arbora::graph {
 
 void Worker::parse(const feature::Sentence& sentence, const ArcSet* arcs, const WeightView& weights, bool staged, int* heads, int* labels) {
@@ -87,6 +89,7 @@ void Worker::score_siblings(float scale) {
     sibling_scores_.resize(sides_.parts());
     for (const Side& side : sides_.all())
         for (int b = 0; b < side.count; ++b) {
+            check_stop(64 * static_cast<std::size_t>(b + 1));
             float* scores = &sibling_scores_[sides_.part(side, b, -1)];
             const int d = sides_.dep(side, b);
             scores[0] = scale * extractor_.sibling(side.head, d, side.head);

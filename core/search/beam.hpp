@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "search/greedy.hpp"
 
 namespace arbora::search {
@@ -125,6 +126,7 @@ private:
     // False: all states are finished.
     template <class Restriction, class Costs>
     bool advance(const Restriction& allowed, const Costs& costs) {
+        check_stop(256 * level_.size());
         candidates_.clear();
         bool going = false;
         for (std::size_t rank = 0; rank < level_.size(); ++rank) going = expand(static_cast<int>(rank), allowed, costs) || going;

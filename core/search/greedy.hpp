@@ -11,6 +11,7 @@
 
 #include <limits>
 
+#include "base/interrupt.hpp"
 #include "search/transition/state.hpp"
 
 namespace arbora::search {
@@ -79,6 +80,7 @@ int greedy(const System& system, transition::Space& space, int n, Scorer& scorer
     const transition::State start = system.start(space, n);
     int at = space.add(start);
     for (;;) {
+        check_stop(256);
         const transition::State state = space.state(at);
         const transition::Moves valid = system.valid(space, state);
         if (valid == 0) return at;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "interrupts.hpp"
 #include "base/errors.hpp"
 #include "parser/confidence.hpp"
 #include "sentences.hpp"
@@ -141,6 +142,30 @@ TEST(confidence_refuses_what_it_cannot_tell) {
     lost.missed = 1.0;
     CHECK(refused(ranks) && refused(cold) && refused(lost));
     CHECK(!refused({}));
+}
+
+TEST(confidence_can_be_stopped_anywhere) {
+    Random random(35);
+    for (const int order : {1, 2, 3}) {
+        const Model model = random_model(random, Trees::projective, Roots::single, order);
+        const auto batch = random_batch(random, order == 1 ? 40 : 20);
+        const auto tree = sentences::random_weights(random, kTreeSize), labels = sentences::random_weights(random, kLabelSize);
+        Asked asked;
+        asked.arc_table = true;
+        interrupts::check_stops("judge", 3, [&] { return judge(batch, model, {tree.data(), labels.data(), 1.0}, asked, nullptr, 1).arc_table; });
+        // Objects that keep their memory between calls.
+        Worker worker(model);
+        interrupts::check_stops("parse", 1, [&] {
+            std::vector<int> heads(static_cast<std::size_t>(batch.sentence(0).n) + 1, -1), names = heads;
+            worker.parse(batch.sentence(0), nullptr, {tree.data(), labels.data(), 1.0}, false, heads.data(), names.data());
+            return heads;
+        });
+        Likelihood questions(model, batch, Task::tree, nullptr, 2);
+        const Weights weights = sentences::scaled(tree);
+        interrupts::check_stops("total", 2, [&] { return questions.total({0}, weights, false).loss; });
+        if (order > 1) continue;
+        interrupts::check_stops("arc_sums", 2, [&] { return questions.arc_sums(0, questions.arc_scores(0, weights)).arcs; });
+    }
 }
 
 }  // namespace confidence_tests

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "interrupts.hpp"
 #include "cube_cases.hpp"
 #include "base/errors.hpp"
 #include "sentences.hpp"
@@ -161,6 +162,21 @@ TEST(cube_parses_long_sentences) {
     std::vector<graph::ArcSet> sets{arcs};
     Questions questions(c.model, batch, &sets, Update::p_max, nullptr, 1);
     CHECK(questions.ask(0, c.learned(), true).margin <= 1e-2);
+}
+
+TEST(cube_can_be_stopped_anywhere) {
+    Random random(29);
+    for (const Trees trees : {Trees::projective, Trees::nonprojective}) {
+        Case c(random, 6, Roots::single, Order::all, kLabelCount, trees);
+        c.model.beam = 4;
+        Worker worker(c.model);
+        interrupts::check_stops("kbest", 2, [&] {
+            std::vector<std::vector<int>> found;
+            for (int round = 0; round < 10; ++round)
+                for (const auto& tree : worker.kbest(c.batch.sentence(0), nullptr, c.view(), 5)) found.push_back(tree.heads);
+            return found;
+        });
+    }
 }
 
 }  // namespace cube_tests

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "check.hpp"
+#include "interrupts.hpp"
 #include "features/encoded.hpp"
 #include "sentences.hpp"
 #include "search/transition/batch.hpp"
@@ -212,6 +213,27 @@ TEST(transition_parsers_keep_given_heads) {
             const auto parsed = transition::parse(batch, model, model.view(weights.data(), 1.0), 1, true);
             for (std::size_t i = 0; i < given.size(); ++i) CHECK(given[i] < 0 || parsed.heads[i] == given[i]);
         }
+    }
+}
+
+TEST(transition_parsers_can_be_stopped_anywhere) {
+    Random random(14);
+    for (const int beam : {1, 8}) {
+        const Model model = some_model(ArcEager{Roots::single}, beam);
+        const auto batch = some_sentences(random, model, 10, 8);
+        const auto weights = some_weights(random, model.weight_count());
+        Worker worker(model);
+        interrupts::check_stops("parse", 2, [&] {
+            std::vector<std::vector<int>> found;
+            for (int round = 0; round < 10; ++round)
+                for (std::size_t s = 0; s < batch.size(); ++s) {
+                    const std::vector<int> none(static_cast<std::size_t>(batch.sentence(s).n) + 1, -1);
+                    found.push_back(none);
+                    auto names = none;
+                    worker.parse(batch.sentence(s), model.view(weights.data(), 1.0), false, found.back().data(), names.data());
+                }
+            return found;
+        });
     }
 }
 

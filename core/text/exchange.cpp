@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "base/interrupt.hpp"
 
 namespace arbora::classes {
 
@@ -128,6 +129,7 @@ private:
 
     bool visit(std::size_t word) {
         if (sizes_[word] == 0) return false;
+        check_stop(8 * count_);
         const std::size_t old = class_of(word);
         tally(word);
         shift(word, old, -1);

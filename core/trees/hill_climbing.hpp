@@ -14,6 +14,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "trees/chart/layout.hpp"
 
 namespace arbora {
@@ -46,8 +47,12 @@ public:
         for (auto& dependents : possible_) dependents.clear();
         for (int d = 1; d <= scorer.n(); ++d) scorer.each_head(d, [&](int h) { possible_[static_cast<std::size_t>(h)].push_back(d); });
         changes_.assign(nodes, {});
-        for (int d = 1; d <= scorer.n(); ++d) changes_[static_cast<std::size_t>(d)] = scorer.best_change(d);
+        for (int d = 1; d <= scorer.n(); ++d) {
+            check_stop();
+            changes_[static_cast<std::size_t>(d)] = scorer.best_change(d);
+        }
         while (true) {
+            check_stop();
             Change best;
             for (const Change& change : changes_)
                 if (change.beats(best)) best = change;
@@ -74,7 +79,10 @@ private:
         }
         std::sort(changed_.begin(), changed_.end());
         changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
-        for (const int d : changed_) changes_[static_cast<std::size_t>(d)] = scorer.best_change(d);
+        for (const int d : changed_) {
+            check_stop();
+            changes_[static_cast<std::size_t>(d)] = scorer.best_change(d);
+        }
     }
 
     std::vector<Change> changes_;             // of each word, the best

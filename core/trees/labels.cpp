@@ -6,6 +6,7 @@
 #include <queue>
 
 #include "base/errors.hpp"
+#include "base/interrupt.hpp"
 
 namespace arbora {
 
@@ -15,7 +16,10 @@ template <class Reduce>
 void reduce(LabelScores labels, double* out, Reduce reduce_arc) {
     const auto nodes = static_cast<std::ptrdiff_t>(labels.n) + 1;
     std::fill_n(out, nodes * nodes, kMinusInfinity);
-    each_arc(labels.n, [&](int h, int d) { out[h * nodes + d] = reduce_arc(labels.of(h, d), h, d); });
+    each_arc(labels.n, [&](int h, int d) {
+        check_stop(4 * static_cast<std::size_t>(labels.count));
+        out[h * nodes + d] = reduce_arc(labels.of(h, d), h, d);
+    });
 }
 
 double largest(const double* scores, int count, int head, int dep) {
@@ -93,6 +97,7 @@ void label_marginals(LabelScores labels, const double* arcs, double* joint) {
     each_arc(labels.n, [&](int h, int d) {
         const double arc = arcs[h * nodes + d];
         if (arc <= 0.0) return;
+        check_stop(4 * static_cast<std::size_t>(labels.count));
         double* out = joint + (h * nodes + d) * labels.count;
         const double total = weigh(labels.of(h, d), labels.count, out);
         for (int l = 0; l < labels.count; ++l) out[l] *= arc / total;
@@ -116,6 +121,7 @@ std::vector<LabelledTree> kbest_labelled(LabelScores labels, const std::vector<H
     for (std::size_t i = 0; i < skeletons.size(); ++i) queue.push({scores[i], i, 1, {}});
     std::vector<LabelledTree> trees;
     while (static_cast<int>(trees.size()) < k && !queue.empty()) {
+        check_stop(256 * static_cast<std::size_t>(labels.n));
         const Labelling top = queue.top();
         queue.pop();
         LabelledTree tree{skeletons[top.skeleton], Heads(labels.n + 1, -1), top.score};

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/errors.hpp"
+#include "base/interrupt.hpp"
 #include "numeric/kernels/kernels.hpp"
 
 namespace arbora {
@@ -55,10 +56,14 @@ void check_higher_order(const Problem& problem) {
     const auto check_rows = [&](const char* name, const double* rows, int h, int d) {
         if (rows != nullptr) check_sibling_row(name, rows + (h * nodes + d) * nodes, h, d, problem.roots);
     };
-    each_arc(problem.n, [&](int h, int d) { check_rows("siblings", problem.siblings, h, d); });
+    each_arc(problem.n, [&](int h, int d) {
+        check_stop(static_cast<std::size_t>(problem.n));
+        check_rows("siblings", problem.siblings, h, d);
+    });
     for (int g = 0; g <= problem.n && problem.third_order(); ++g) {
         each_arc(problem.n, [&](int h, int d) {
             if (h == 0 || g == h || g == d) return;
+            check_stop(static_cast<std::size_t>(problem.n));
             const auto of_g = g * nodes * nodes;
             if (problem.grandparents != nullptr) check_score("grandparents", {g, h, d}, problem.grandparents[of_g + h * nodes + d]);
             check_rows("grandsiblings", problem.grandsiblings == nullptr ? nullptr : problem.grandsiblings + of_g * nodes, h, d);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/errors.hpp"
+#include "base/interrupt.hpp"
 #include "numeric/kernels/denormals.hpp"
 #include "numeric/kernels/kernels.hpp"
 #include "trees/arborescence/matrix_tree.hpp"
@@ -250,12 +251,18 @@ void sample_nonprojective(const Problem& p, int count, Generator& random, Arena&
     int done = 0;
     if (p.roots == Roots::multi) {
         RandomWalk walk(scores, square, arena);
-        while (done < count && walk.draw(random, heads + done * p.nodes())) ++done;
+        while (done < count && walk.draw(random, heads + done * p.nodes())) {
+            check_stop(square.size());
+            ++done;
+        }
     }
     if (done == count) return;
     MatrixTree sums(scores, square, p.roots, arena);
     if (!sums.any_tree()) no_tree(p);
-    for (; done < count; ++done) sums.sample(random, heads + done * p.nodes());
+    for (; done < count; ++done) {
+        check_stop(square.size());
+        sums.sample(random, heads + done * p.nodes());
+    }
 }
 
 }  // namespace
@@ -371,7 +378,10 @@ void sample(const Problem& p, int count, Generator& random, Arena& arena, int* h
     if (p.trees == Trees::nonprojective) return sample_nonprojective(p, count, random, arena, heads);
     with_sums(p, arena, Use::sums, [&](const auto& charts) {
         std::vector<Item> agenda;
-        for (int i = 0; i < count; ++i) sample_tree(charts, random, agenda, heads + i * p.nodes());
+        for (int i = 0; i < count; ++i) {
+            check_stop(static_cast<std::size_t>(p.nodes()) * p.nodes());
+            sample_tree(charts, random, agenda, heads + i * p.nodes());
+        }
     });
 }
 

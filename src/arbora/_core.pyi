@@ -9,6 +9,11 @@ import numpy.typing
 from numpy.typing import NDArray
 
 
+def stop_native(stop: bool) -> None:
+    """
+    Stop all native calls of this process that take long with StoppedError, and those that begin later, until it is taken back.
+    """
+
 class ConllColumns:
     """Sentences as flat arrays; see arbora.data.columns."""
 

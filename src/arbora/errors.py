@@ -65,6 +65,10 @@ class NoTreeError(_FieldError):
     """The constraints (forbidden arcs, required arcs, roots) allow no tree; `field` names the sentence."""
 
 
+class StoppedError(ArboraError):
+    """A computation was stopped because the process ends; see `arbora._core.stop_native`."""
+
+
 class _FileError(ArboraError, ValueError):
     def __init__(self, what: str, *, source: str = "<text>", line: int | None = None) -> None:
         self.source, self.line, self.what = source, line, what

@@ -59,8 +59,8 @@ class Observer:
     def report(self, report: EpochReport) -> None:
         """Take the result of an epoch or a round."""
 
-    def status(self, text: str) -> None:
-        """Show a short text beside the task, such as its speed."""
+    def status(self, text: str = "") -> None:
+        """Show how far the task is, and a short text beside it, such as its speed or its best result."""
 
     def end(self, result: str = "") -> None:
         """End the task; `result` is a short text to show, if any."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -28,8 +29,11 @@ def arbora(monkeypatch, capfd):
     def call(*arguments: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["arbora", *map(str, arguments)])
         capfd.readouterr()
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         with pytest.raises(SystemExit) as exited:
             run()
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         told = capfd.readouterr()
         return Result(int(exited.value.code or 0), told.out, told.err)
 

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -75,6 +75,27 @@ def test_requests_under_way_are_finished(model):
         log = process.stderr.read()
         assert log.endswith("ended\n")
         assert "tafo" not in log
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_busy_server_ends(model, number):
+    """Requests that would take far longer are stopped, in the queue, too."""
+    text = (" ".join(["tafo"] * 2000) + " . ") * 60
+    with served(model, "--max-words", "3000", "--timeout", "300") as (process, port):
+        running = [send(port, {"text": text}) for _ in range(3)]
+        time.sleep(0.5)
+        assert process.poll() is None
+        begun = time.monotonic()
+        process.send_signal(number)
+        assert process.wait(20) == 0
+        assert time.monotonic() - begun < 6
+        for connection in running:
+            with suppress(OSError, http.client.HTTPException):  # those that waited are dropped
+                status, answer = receive(connection)
+                assert (status, answer["error"]["code"]) == (503, "stopping")
+        log = process.stderr.read()
+        assert log.endswith("ended\n")
+        assert "Traceback" not in log
 
 
 def test_quiet_server_ends_on_ctrl_c(model):

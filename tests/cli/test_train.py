@@ -217,7 +217,10 @@ def test_a_share_of_the_treebank_is_dev(train, tmp_path):
     assert refused.status == 2
 
 
-def test_a_signal_keeps_the_best_so_far(invented, tmp_path):
+@pytest.mark.parametrize(
+    ("number", "name", "status"), [(signal.SIGINT, "Ctrl-C", 130), (signal.SIGTERM, "SIGTERM", 143)]
+)
+def test_a_signal_keeps_the_best_so_far(invented, tmp_path, number, name, status):
     command = [sys.executable, "-m", "arbora", "train", *map(str, [invented[0], "--dev", invented[1]])]
     command += ["-o", "m.arbora", *SMALL, "--order", "1", "--epochs", "100000", "--patience", "0"]
     with subprocess.Popen(
@@ -232,10 +235,10 @@ def test_a_signal_keeps_the_best_so_far(invented, tmp_path):
         while "tree epoch 2/" not in told:
             told = process.stderr.readline()
             assert told
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "error: stopped by Ctrl-C; m.arbora holds the best so far" in err
+    assert process.returncode == status
+    assert f"error: stopped by {name}; m.arbora holds the best so far" in err
     assert "*" in out
     assert package.load(tmp_path / "m.arbora").about["dev"]["las"] > 50
     assert (tmp_path / "m.arbora.checkpoint").exists()

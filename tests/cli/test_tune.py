@@ -36,8 +36,6 @@ def test_tune_prints_a_table_and_writes_settings(arbora, invented, tmp_path):
         best,
         "-o",
         model,
-        "--only",
-        "parser",
         "--json",
     )
     assert json.loads(trained.stdout)["dev"]["las"] == pytest.approx(float(rows[0][2]), abs=0.005)
@@ -66,7 +64,7 @@ def test_ctrl_c_keeps_complete_trials(arbora, invented, monkeypatch):
     monkeypatch.setattr(TerminalProgress, "end", stop)
     result = arbora("tune", invented[0], "--dev", invented[1], *SMALL, "--grid", "C=0.01,0.1,1")
     assert result.status == 130
-    assert "stopped by Ctrl-C after 1 complete trial" in result.stderr
+    assert "stopped by Ctrl-C after 2 complete trials" in result.stderr
     assert "best: -p C=0.01" in result.stdout
 
 
@@ -84,6 +82,10 @@ def test_wrong_command_lines(arbora, invented):
         ("--grid", "C=1", "--folds", "900"): "folds: expected 2 to 80",
         ("--grid", "C=1", "--folds", "3", "--dev", invented[1]): "--folds has no effect with a dev set",
         ("--grid", "C=1", "-o", "-", "--json"): "both write to stdout",
+        ("--grid", "C=1", "--workers", "0"): "invalid value for '--workers'",
+        ("--grid", "C=1", "--workers", "2", "--engine", "slurm"): "unknown engine 'slurm'",
+        ("--grid", "C=1", "--workers", "2", "--address", "auto"): "address: the engine local has none",
+        ("--grid", "C=1", "--address", "auto"): "address: the engine local has none",
         ("--grid", "k=2", "--learner", "mira", "--dev", invented[1], "-p", "order=2"): "needs kbest",
     }.items():
         result = arbora("tune", invented[0], *options)

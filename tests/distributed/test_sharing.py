@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 from arbora._core import Weights
 from arbora.cli.main import app
-from arbora.distributed.engines import WorkerLostError, open_workers
+from arbora.distributed.engines import Pool, WorkerLostError, open_workers
 from arbora.distributed.local import LocalWorkers
 from arbora.distributed.shard import Passed, Shard
 from arbora.distributed.sharing import dealt, mixed, shared, way_of
-from arbora.distributed.team import Team, WorkerSettings
+from arbora.distributed.team import Team
 from arbora.errors import InputError, ModelError
 from arbora.interfaces import Epoch, Query
 from arbora.learners.stage import Watched
@@ -157,9 +157,10 @@ def test_a_share_has_the_same_problem_over_its_sentences(options):
 # Training
 
 
-def trained(workers=2, *, columns=TRAIN, observer=None, options=None, **more):
+def trained(workers=2, *, observer=None, options=None, engine="local", **more):
     options = config(**(options or {"order": 2}))
-    return train(columns, DEV, config=options, workers=workers, observer=observer, **more)
+    more |= {"pool": Pool(engine, workers), "together": True, "observer": observer}
+    return train(TRAIN, DEV, config=options, **more)
 
 
 def saved(result, path):
@@ -214,7 +215,7 @@ def test_networks_on_two_workers_are_that_of_one_process(tmp_path):
     options = {**settings, "parameters": {"epochs": 2, "words": 60, "average": 0.9}}
 
     def model(workers, **more):
-        return train(TRAIN, DEV, config=options, workers=workers, **more)
+        return train(TRAIN, DEV, config=options, pool=Pool(count=workers), together=True, **more)
 
     one, two = model(1), model(2)
     np.testing.assert_allclose(weights(two), weights(one), rtol=1e-4, atol=1e-5)
@@ -268,15 +269,15 @@ def test_a_network_ends_with_an_error_if_a_worker_is_lost(losses):
     losses("poll")
     options = {"parser": "neural", "neural": SMALL, "only": "parser", "tags": "gold"}
     with pytest.raises(WorkerLostError, match="worker 2 of 2"):
-        train(TRAIN, DEV, config=options, workers=2)
+        train(TRAIN, DEV, config=options, pool=Pool(count=2), together=True)
 
 
 @pytest.mark.filterwarnings("ignore")  # ray has warnings of its own
 def test_ray_trains_the_same_models_as_local_workers(tmp_path):
     ray = pytest.importorskip("ray", reason="ray is not installed")
-    from arbora.distributed.ray import _connect
+    from arbora.distributed.ray import connect
 
-    _connect(ray, None, 2)
+    connect(ray, None, 2)
     try:
         for options in ({"order": 2}, {"order": 1, "learner": "log_linear", "epochs": 1}):
             local = saved(trained(options=options), tmp_path / "1")
@@ -288,19 +289,10 @@ def test_ray_trains_the_same_models_as_local_workers(tmp_path):
 # Settings
 
 
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
-        ({"count": 0}, "workers"),
-        ({"count": 2, "engine": "slurm"}, "engine"),
-        ({"count": 2, "address": "a:1"}, "address"),
-        ({"address": "a:1"}, "address"),
-        ({"engine": "ray"}, "engine"),
-    ],
-)
-def test_settings_that_do_not_go_together_are_rejected(given, field):
-    with rejects(InputError, field=field):
-        WorkerSettings(**given)
+def test_a_pool_alone_does_not_change_the_model(tmp_path):
+    alone = train(TRAIN, DEV, config=config(order=1))
+    pooled = train(TRAIN, DEV, config=config(order=1), pool=Pool(count=2))
+    assert saved(alone, tmp_path / "1") == saved(pooled, tmp_path / "2")
 
 
 def test_the_command_line_trains_on_workers(tmp_path):
@@ -314,9 +306,9 @@ def test_the_command_line_trains_on_workers(tmp_path):
         "parser",
     ]
     options = ["--parser", "graph", "--order", "1", "--epochs", "2", "--json", "-p", "tree_bits=12"]
-    result = CliRunner().invoke(app, [*arguments, *options, "--workers", "2"])
+    result = CliRunner().invoke(app, [*arguments, *options, "--workers", "2", "--together"])
     assert json.loads(result.stdout)["workers"] == 2
-    assert CliRunner().invoke(app, [*arguments, "--address", "a:1"]).exit_code == 2
+    assert CliRunner().invoke(app, [*arguments, "--together"]).exit_code == 2
 
 
 def test_changes_of_workers_are_added_up():

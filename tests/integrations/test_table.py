@@ -1,11 +1,13 @@
 """Corpora as tables: one row per word, to Arrow, pandas, Polars and Parquet, and back without loss."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from errors import rejects
 
 import arbora
-from arbora.data.columns import parse_text
+from arbora.data.columns import columns_of, parse_text
 from arbora.data.synthetic import generate
 from arbora.data.treebank import read_columns
 from arbora.errors import DataError, InputError
@@ -173,3 +175,22 @@ def test_failed_writes_leave_no_file(sentences, tmp_path):
     with pytest.raises(InterruptedError):
         table.write_parquet(broken(), tmp_path / "x.parquet")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_documents_go_on_until_the_next(tmp_path):
+    from pyarrow import parquet
+
+    sentences = list(generate(4, seed=1))
+    marked = [
+        replace(sentence, comments=(*mark, *sentence.comments))
+        for sentence, mark in zip(
+            sentences, [(), ("# newdoc id = a",), (), ("# newdoc id = b",)], strict=True
+        )
+    ]
+    expected = [name for sentence, name in zip(marked, [None, "a", "a", "b"], strict=True) for _ in sentence]
+    assert table.to_arrow(marked)["document"].to_pylist() == expected
+    with table.parquet_writer(tmp_path / "t.parquet") as writer:
+        for sentence in marked:
+            writer.write(columns_of([sentence]))
+    assert parquet.read_table(tmp_path / "t.parquet")["document"].to_pylist() == expected
+    assert list(table.read_parquet(tmp_path / "t.parquet")) == marked

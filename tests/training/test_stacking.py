@@ -186,7 +186,7 @@ def test_training_tells_of_the_guide(guide, stacked):
     train(TRAIN, DEV, config=plan(guide), observer=watcher)
     stages = [stage for stage, *_ in watcher.stages]
     of_guide = [f"guide, fold {k} of {FOLDS}: {s}" for k in (1, 2, 3) for s in ("labels", "pruner", "tree")]
-    assert stages == [*of_guide, "labels", "pruner", "tree"]
+    assert stages == ["guide", *of_guide, "labels", "pruner", "tree"]
     about = stacked.parser.about
     assert set(about["guide"]) == {"train", "dev"}
     assert about["guide"]["dev"] == pytest.approx(Parser.load(guide).about["dev"])
@@ -500,7 +500,7 @@ def test_the_command_line(guide, treebanks, tmp_path):
     ]
     done = CliRunner().invoke(app, ["train", *treebanks, *options])
     assert done.exit_code == 0, done.output
-    assert "guide, fold 5 of 5: tree epoch" in done.stderr
+    assert "guide: 1 of 5 folds, " in done.stderr
     assert "with the trees of a guide: LAS " in done.stdout
     shown = CliRunner().invoke(app, ["info", model]).stdout
     assert "guide on train\tLAS " in shown

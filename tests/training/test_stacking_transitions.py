@@ -140,7 +140,7 @@ def test_training_tells_of_the_guide(guide, stacked):
     train(TRAIN, DEV, config=plan(guide), observer=watcher)
     stages = [stage for stage, *_ in watcher.stages]
     of_guide = [f"guide, fold {k} of 3: {s}" for k in (1, 2, 3) for s in ("labels", "pruner", "tree")]
-    assert stages == [*of_guide, "tree"]
+    assert stages == ["guide", *of_guide, "tree"]
     about = stacked.parser.about
     assert about["guide"]["dev"] == pytest.approx(Parser.load(guide).about["dev"])
     assert about["config"]["features"] == "zhang-nivre-v1+guide-v1"
@@ -278,7 +278,7 @@ def test_the_command_line(guide, tmp_path):
     small = ["-p", "tree_bits=14", "-p", "label_bits=12", "-p", "transition.beam=3", "--epochs", "2"]
     done = CliRunner().invoke(app, ["train", str(tmp_path / "t.conllu"), "--dev", dev, *options, *small])
     assert done.exit_code == 0, done.output
-    assert "guide, fold 5 of 5: tree epoch" in done.stderr
+    assert "guide: 1 of 5 folds, " in done.stderr
     assert "with the trees of a guide: LAS " in done.stdout
     shown = CliRunner().invoke(app, ["info", model]).stdout
     assert "features zhang-nivre-v1+guide-v1" in shown

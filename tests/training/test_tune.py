@@ -9,11 +9,13 @@ from arbora.data.columns import columns_of, parse_text
 from arbora.data.synthetic import generate
 from arbora.errors import DataError, InputError
 from arbora.progress import Silent
-from arbora.settings import to_dict
-from arbora.training import TrainConfig
+from arbora.settings import to_dict, to_toml
+from arbora.training import TrainConfig, train
+from arbora.training.pipeline import prepare
 from arbora.training.tune import combinations, fold_pairs, tune
 
-BASE = TrainConfig(order=1, tree_bits=12, label_bits=12, labels="none", parameters={"epochs": 2})
+SMALL = TrainConfig(order=1, tree_bits=12, label_bits=12, parameters={"epochs": 2})
+BASE = replace(SMALL, labels="none", only="parser")
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +122,35 @@ def test_treebanks_that_are_known_in_part(columns):
         tune(with_gaps(columns), dev, grid={"learner": ["adagrad", "mira"]}, config=probable)
 
 
-@pytest.mark.parametrize("name", ["tags", "only", "tagger.upos.bits"])
-def test_settings_without_effect_on_trials_are_rejected(name):
-    with rejects(InputError, field=name):
-        [*combinations({name: ["gold"]}, TrainConfig())]
+@pytest.mark.parametrize("given", [{}, {"tags": "gold"}, {"only": "parser"}])
+def test_trials_measure_what_training_with_their_settings_gives(columns, given, tmp_path):
+    dev = columns_of(generate(20, seed=2))
+    tuned = tune(columns, dev, grid={"C": [0.1], "folds": [2, 3]}, config=replace(SMALL, **given))
+    (tmp_path / "best.toml").write_text(to_toml(tuned.best))
+    assert train(columns, dev, config=tmp_path / "best.toml").scores == tuned.trials[0].scores
+
+
+def test_taggers_are_trained_once_for_all_trials_that_share_them(columns, monkeypatch):
+    trained = []
+
+    def counted(*arguments):
+        trained.append(arguments[2].seed)
+        return prepare(*arguments)
+
+    monkeypatch.setattr("arbora.training.tune.prepare", counted)
+    tune(columns, grid={"seed": [0, 1], "C": [0.01, 0.1]}, config=SMALL, folds=2)
+    assert trained == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("grid", "config", "field"),
+    [
+        ({"only": ["all", "parser"]}, TrainConfig(), "only"),
+        ({"segmenter.epochs": [1, 2]}, TrainConfig(), "segmenter.epochs"),
+        ({"tags": ["gold", "jackknife"]}, TrainConfig(), "tags"),
+        ({"tagger.upos.bits": [10, 12]}, TrainConfig(tags="gold"), "tagger.upos.bits"),
+    ],
+)
+def test_settings_that_cannot_be_compared_are_rejected(grid, config, field):
+    with rejects(InputError, field=field):
+        combinations(grid, config)

@@ -5,6 +5,7 @@
 // Kept for the way back: columns[k][h] = weight(h, k) and weights[k][d] = weight(k, d), both as they were when k went.
 #pragma once
 
+#include "base/interrupt.hpp"
 #include "trees/arborescence/elimination_state.hpp"
 #include "numeric/kernels/semirings.hpp"
 
@@ -83,6 +84,7 @@ static bool eliminate(Elimination& e) {
     for (int j = 0; j < q.stride; ++j) error[j] = Elimination::kFlushed;
     for (int top = q.n; top >= 1; top -= kPivots) {
         const int bottom = top - kPivots + 1 > 1 ? top - kPivots + 1 : 1;
+        check_stop(static_cast<std::size_t>(top) * top);
         for (int p = top; p >= bottom; --p) {
             const double pivot = pull_column(e, p, top, shares, rows);
             if (!(error[p] < Elimination::kTolerance * pivot)) return false;
@@ -118,6 +120,7 @@ static void backpropagate(const Elimination& e, double* gradients) {
     double *share = e.scratch, *mixed = share + q.stride, *gains = mixed + q.stride;
     for (int j = 0; j < q.stride; ++j) gradients[q.line(0) + j] = 0.0;
     for (int k = 1; k <= q.n; ++k) {
+        check_stop(static_cast<std::size_t>(k) * k);
         const double inverse = 1.0 / e.pivots[k];
         const double *row = e.weights + q.line(k), *column = e.columns + q.line(k);
         for (int h = 0; h < k; h += W) {
@@ -175,6 +178,7 @@ static void eliminate_slopes(const Elimination& e, Elimination& s) {
     const Square& q = e.square;
     double *share = s.scratch, *share_slope = share + q.stride;
     for (int k = q.n; k >= 1; --k) {
+        check_stop(static_cast<std::size_t>(k) * k);
         double* column = s.columns + q.line(k);
         double sum = 0.0;
         for (int h = 0; h < k; ++h) column[h] = s.weights[q.cell(h, k)];
@@ -199,6 +203,7 @@ static void backpropagate_slopes(const Elimination& e, const Elimination& s, con
     double *share = s.scratch, *share_slope = share + q.stride, *gains = share_slope + q.stride, *gain_slopes = gains + q.stride;
     for (std::size_t i = 0; i < q.size(); i += W) store(slopes + i, Vec{});
     for (int k = 1; k <= q.n; ++k) {
+        check_stop(static_cast<std::size_t>(k) * k);
         share_slopes(e, s, k, share, share_slope);
         const double *row = e.weights + q.line(k), *row_slope = s.weights + q.line(k);
         double* own = slopes + q.line(k);

@@ -1,6 +1,7 @@
 // kernels/elimination.hpp in extended range: right for any scores, several times slower, and written for clarity.
 #pragma once
 
+#include "base/interrupt.hpp"
 #include "trees/arborescence/elimination_state.hpp"
 #include "numeric/kernels/semirings.hpp"
 
@@ -49,7 +50,10 @@ static bool eliminate_extended(ExtendedElimination& e) {
         e.pivots.set(k, pivot);
         copy_line(e.weights + q.line(k), row, k, q.stride);
         copy_line(row, e.weights + q.line(k), k, k);
-        for (int h = 0; h < k; ++h) add_scaled(e.weights + q.line(h), column.at(h) / pivot, row, k);
+        for (int h = 0; h < k; ++h) {
+            check_stop(k);
+            add_scaled(e.weights + q.line(h), column.at(h) / pivot, row, k);
+        }
     }
     return true;
 }
@@ -81,6 +85,7 @@ static void backpropagate_extended(const ExtendedElimination& e, LogPlane gradie
         for (int j = 0; j < q.stride; ++j) mixed.set(j, Extended{});
         double mean = 0.0;
         for (int h = 0; h < k; ++h) {
+            check_stop(k);
             const Extended share = column.at(h) / pivot;
             const Extended gain = Log::dot(gradients + q.line(h), row, k);
             gains.set(h, gain);

@@ -1,10 +1,17 @@
 // The recurrences of trees/chart/arc.hpp as vector programs, for any semiring, and the way back down for marginals.
 #pragma once
 
+#include "base/interrupt.hpp"
 #include "trees/chart/arc.hpp"
 #include "numeric/kernels/lanes.hpp"
 
 namespace arbora::ARBORA_ISA {
+
+// Checks whether to stop once in so many widths: in sentences of thousands of words, all widths of a vector take seconds.
+ARBORA_INLINE static inline void check_width(int width) {
+    constexpr int kWidths = 64;
+    if (width % kWidths == 0) check_stop(static_cast<std::size_t>(kWidths) * 8 * static_cast<std::size_t>(width));
+}
 
 // The order of the charts: by vectors of left ends, last ones first, and then by width. Each span comes after the spans within it. The parts
 // to its left stay in the cache, those to its right are fetched once a vector, and rows of sibling scores are read in memory order.
@@ -14,7 +21,11 @@ ARBORA_INLINE static inline int last_vector(const Diagonals& d) { return d.first
 template <class Visit, class End>
 ARBORA_INLINE static inline bool upwards(const Diagonals& d, Visit visit, End end) {
     for (int s = last_vector(d); s >= d.first; s -= W) {
-        for (int width = 1; s + width <= d.n; ++width) visit(width, s);
+        for (int width = 1; s + width <= d.n; ++width) {
+            check_width(width);
+            visit(width, s);
+        }
+        check_stop(static_cast<std::size_t>(d.n) * static_cast<std::size_t>(d.n));
         if (!end()) return false;
     }
     return true;
@@ -23,8 +34,13 @@ ARBORA_INLINE static inline bool upwards(const Diagonals& d, Visit visit, End en
 // The same in reverse: each span before the spans within it.
 template <class Visit>
 ARBORA_INLINE static inline void downwards(const Diagonals& d, Visit visit) {
-    for (int s = d.first; s <= d.n; s += W)
-        for (int width = d.n - s; width >= 1; --width) visit(width, s);
+    for (int s = d.first; s <= d.n; s += W) {
+        check_stop(static_cast<std::size_t>(d.n) * static_cast<std::size_t>(d.n));
+        for (int width = d.n - s; width >= 1; --width) {
+            check_width(width);
+            visit(width, s);
+        }
+    }
 }
 
 // Spans of width 0: the empty product. Filled past the end, for the lanes that lie there.

@@ -1,6 +1,7 @@
 // The recurrences of trees/chart/grandparent.hpp as vector programs, for any semiring, and the way back down for marginals.
 #pragma once
 
+#include "base/interrupt.hpp"
 #include "trees/chart/grandparent.hpp"
 #include "numeric/kernels/inside_arc.hpp"
 
@@ -60,6 +61,7 @@ struct Grandparent {
         for (int width = 1; width < n; ++width) {
             for (int s = 1; s + width <= n; ++s) {
                 const int t = s + width;
+                check_stop(static_cast<std::size_t>(n) * width);
                 each_outside(n, s, t, [&](int g) __attribute__((always_inline)) {
                     join(c, g, s, t);
                     open(c, g, s, t, true);
@@ -151,6 +153,7 @@ struct GrandparentFlow : GrandparentMemory {
         for (int width = n - 1; width >= 1; --width) {
             for (int s = 1; s + width <= n; ++s) {
                 const int t = s + width;
+                check_stop(static_cast<std::size_t>(n) * width);
                 each_outside(n, s, t, [&](int g) __attribute__((always_inline)) {
                     flow_complete(g, s, t);
                     flow_complete(g, t, s);

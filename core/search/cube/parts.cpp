@@ -1,5 +1,7 @@
 #include "search/cube/parts.hpp"
 
+#include "base/interrupt.hpp"
+
 namespace arbora::cube {
 
 feature::Context closing_of(const Memory& arc, const Memory& far) {
@@ -57,6 +59,7 @@ void Parts::score_labels(const WeightView& weights, bool learning, bool cost_aug
     for (int d = 1; d <= sentence_.n; ++d) {
         const int gold_head = learning ? sentence_.heads[d] : -1, gold_label = learning ? sentence_.labels[d] : -1;
         for (const int h : arcs().heads_of(d)) {
+            check_stop(512);
             const float head_cost = learning && h != gold_head ? static_cast<float>(cost_.head) : 0.0F;
             const auto begin = static_cast<std::ptrdiff_t>(choices_.size());
             if (!labelled) {

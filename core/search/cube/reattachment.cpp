@@ -1,5 +1,7 @@
 #include "search/cube/reattachment.hpp"
 
+#include "base/interrupt.hpp"
+
 namespace arbora::cube {
 
 void Reattachment::improve(const Parts& parts, WholeTree& tree) {
@@ -14,6 +16,7 @@ Reattachment::Neighbours Reattachment::neighbours(WholeTree& tree, std::size_t m
     Neighbours found;
     const int n = parts_->sentence().n;
     for (int d = 1; d <= n; ++d) {
+        check_stop();
         const int arc = tree.arc(d), choice = tree.choice_number(d);
         each_change(tree, d, [&](const Change& change) {
             if (change.arc == arc) {

@@ -1,5 +1,7 @@
 #include "search/cube/search.hpp"
 
+#include "base/interrupt.hpp"
+
 namespace arbora::cube {
 
 bool Search::run(Keys keys, int beam, int root_beam) {
@@ -114,6 +116,7 @@ void Search::make_arc(int a, int beam) {
         chains_.resize(chains_.size() + static_cast<std::size_t>(forest_.count(edges_.back().left)), kUnknown);
     }
     if (edges_.empty()) return;
+    check_stop(256 * edges_.size());
     arc_nodes_[static_cast<std::size_t>(a)] =
         forest_.grow(edges_, beam, [&](int e, int i, const Item& outer, int j, const Item&, int choice) {
             float& chain = chains_[first_chain_[static_cast<std::size_t>(e)] + static_cast<std::size_t>(i)];
@@ -133,6 +136,7 @@ void Search::make_half(const Side& side, int end, int beam) {
         if (arc >= 0 && far >= 0) edges_.push_back({arc, far, 1});
     }
     if (edges_.empty()) return;
+    check_stop(256 * edges_.size());
     half(side.head, end) = forest_.grow(edges_, beam, [&](int e, int, const Item& arc, int j, const Item&, int) {
         return combine_half(arc, forest_.ranked(edges_[static_cast<std::size_t>(e)].right, j));
     });

@@ -1,5 +1,7 @@
 #include "search/transition/worker.hpp"
 
+#include "base/interrupt.hpp"
+
 namespace arbora::transition {
 
 std::vector<int> history(const Space& space, int state) {
@@ -78,6 +80,7 @@ void Worker::add_instances(const feature::Sentence& sentence, Instances& instanc
         const auto plan = system.plan(sentence.n, gold);
         int at = space_.add(start);
         for (;;) {
+            check_stop(256);
             const State state = space_.state(at);
             const Moves valid = system.valid(space_, state);
             if (valid == 0) return;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "parser/candidates.hpp"
 #include "search/transition/features.hpp"
 
@@ -146,6 +147,7 @@ private:
         int at = space_.add(start);
         const auto plan = system.plan(n, gold);
         for (;;) {
+            check_stop(256);
             const State state = space_.state(at);
             const Moves valid = system.valid(space_, state);
             if (valid == 0) return answer;

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "conll/columns.hpp"
 #include "text/segment/multiword.hpp"
 
@@ -246,6 +247,7 @@ public:
             SentenceSoFar so_far;
             std::uint32_t line_start = symbols.offsets[symbols.first()];
             for (std::size_t t = 0; t < tokens.size(); ++t) {
+                check_stop(256);
                 const Token& token = tokens[t];
                 const std::uint16_t rule = find_multiword(symbols, tokens, t);
                 output.token(symbols, token, rule == kPlain ? nullptr : &model_.rules[rule]);
@@ -276,6 +278,7 @@ public:
         if (symbols.empty()) return;
         std::size_t begin = symbols.first();
         for (std::size_t k = begin + 1; k < symbols.last(); ++k) {
+            check_stop(64);
             if (symbols.gap(k)) {
                 // A line end is never within a token.
                 const bool ends = !gaps_asked_ || symbols.kind(k) == CharacterClass::newline || token_ends(symbols, k);

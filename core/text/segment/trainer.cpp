@@ -1,5 +1,7 @@
 #include "text/segment/trainer.hpp"
 
+#include "base/interrupt.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -338,6 +340,7 @@ void Trainer::collect_choices() {
 double Trainer::pass(const Examples& examples, BinaryAdagrad& learned) {
     double loss = 0.0;
     for (const std::uint32_t e : shuffled(examples.answers.size(), random_)) {
+        check_stop(256);
         const std::span<const std::uint32_t> places(examples.places.data() + std::size_t{e} * examples.width, examples.width);
         learned.tick();
         const double sign = examples.answers[e] ? 1.0 : -1.0;
@@ -353,6 +356,7 @@ double Trainer::pass_choices() {
     double loss = 0.0;
     std::vector<double> scores;
     for (const std::uint32_t c : shuffled(choices_.size(), random_)) {
+        check_stop(256);
         const Choice& choice = choices_[c];
         const auto places = [&](std::size_t r) { return std::span(choice.places).subspan(r * kMultiwordFeatures, kMultiwordFeatures); };
         multiword_.tick();

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "numeric/log_sum.hpp"
 
 namespace arbora::sequence {
@@ -78,6 +79,7 @@ public:
         row_.resize(width_);
         for (int word = 0; word < sentence.n; ++word) {
             const auto count = static_cast<std::size_t>(sentence.labels[word]);
+            check_stop(count * static_cast<std::size_t>(sentence.features));
             std::fill_n(row_.data(), count, 0.0F);
             const std::uint32_t* places = sentence.features_of(word);
             for (int f = 0; f < sentence.features; ++f) {
@@ -148,6 +150,7 @@ private:
         std::vector<double> terms(width_);
         for (int label = 0; label < count; ++label) forward_[index(0, label)] += transition(-1, label);
         for (int word = 1; word < n; ++word) {
+            check_stop(16 * width_ * width_);
             for (int label = 0; label < count; ++label) {
                 for (int before = 0; before < count; ++before)
                     terms[static_cast<std::size_t>(before)] = forward_[index(word - 1, before)] + transition(before, label);
@@ -155,6 +158,7 @@ private:
             }
         }
         for (int word = n - 1; word-- > 0;) {
+            check_stop(16 * width_ * width_);
             for (int label = 0; label < count; ++label) {
                 for (int after = 0; after < count; ++after)
                     terms[static_cast<std::size_t>(after)] = transition(label, after) + scores_[index(word + 1, after)] + backward_[index(word + 1, after)];
@@ -173,6 +177,7 @@ private:
         forward_ = scores_;
         for (int label = 0; label < count; ++label) forward_[index(0, label)] += transition(-1, label);
         for (int word = 1; word < n; ++word) {
+            check_stop(width_ * width_);
             double* now = &forward_[index(word, 0)];
             std::int32_t* from = &before_[index(word, 0)];
             const double* last = &forward_[index(word - 1, 0)];

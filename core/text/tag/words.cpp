@@ -1,5 +1,7 @@
 #include "text/tag/words.hpp"
 
+#include "base/interrupt.hpp"
+
 #include <array>
 #include <span>
 #include <string_view>
@@ -262,7 +264,10 @@ sequence::Batch encode(const conll::Columns& columns, Set set, const Lexicon& le
     for (std::size_t s = 0; s < columns.sentence_count(); ++s) {
         const auto first = static_cast<std::size_t>(columns.sentence_offsets[s]), last = static_cast<std::size_t>(columns.sentence_offsets[s + 1]);
         source.fill(first, last, rows);
-        for (std::size_t w = first; w < last; ++w, out += compiled.counts.size()) compiled.places(&rows[w - first + kPadding], 32 - bits, out);
+        for (std::size_t w = first; w < last; ++w, out += compiled.counts.size()) {
+            check_stop(256);
+            compiled.places(&rows[w - first + kPadding], 32 - bits, out);
+        }
     }
     return batch;
 }

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "trees/chart/layout.hpp"
 
 namespace arbora {
@@ -73,6 +74,7 @@ private:
             }
             pivots_[k] = pivot;
             for (int h = 0; h < k; ++h) {
+                check_stop(32 * static_cast<std::size_t>(k));
                 const Rated share = weight(h, k) / pivot;
                 if (share.value.is_zero()) continue;
                 for (int d = 1; d < k; ++d)
@@ -97,6 +99,7 @@ private:
         for (int k = 1; k <= square_.n; ++k) {
             double mean = 0.0, mean_slope = 0.0;
             for (int h = 0; h < k; ++h) {
+                check_stop(32 * static_cast<std::size_t>(k));
                 const Rated share = weight(h, k) / pivots_[k];
                 Rated gain;
                 for (int d = 1; d < k; ++d) {

@@ -5,6 +5,7 @@
 // (best tree the second-best). The arc e comes out of one contraction: when a component's best entering arc b belongs to A, the cheapest
 // replacement enters the same component from a source that does not hang below b in A; e is the b with the smallest difference. With a
 // single root, a root arc is replaced by a root arc, any other by another: see max_arborescence.hpp. Time O(k n^2), space O(n^2 + k n).
+#include "base/interrupt.hpp"
 #include "trees/arborescence/max_arborescence.hpp"
 
 #include <algorithm>
@@ -125,6 +126,7 @@ public:
         trees_.push_back(std::move(best));
         add_subset(nullptr, 0);
         while (static_cast<int>(trees_.size()) < k && !subsets_.empty()) {
+            check_stop(square_.size());
             const Subset subset = subsets_.top();
             subsets_.pop();
             const int dep = subset.dep, head = trees_[subset.best][dep];

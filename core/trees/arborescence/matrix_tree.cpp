@@ -4,8 +4,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "trees/arborescence/extended_slopes.hpp"
+#include "base/interrupt.hpp"
 #include "numeric/kernels/kernels.hpp"
+#include "trees/arborescence/extended_slopes.hpp"
 
 namespace arbora {
 
@@ -24,6 +25,7 @@ bool column_tops(const double* scores, Square q, Roots roots, double* tops, doub
 // Rounding can leave a column a little off one; where it does, bring it back.
 void normalize_columns(double* out, int nodes) {
     for (int d = 1; d < nodes; ++d) {
+        check_stop(8 * static_cast<std::size_t>(nodes));
         double sum = 0.0;
         for (int h = 0; h < nodes; ++h) sum += out[h * static_cast<std::ptrdiff_t>(nodes) + d];
         if (std::abs(sum - 1.0) < 1e-15 * nodes) continue;

@@ -1,5 +1,7 @@
 #include "trees/arborescence/max_arborescence.hpp"
 
+#include "base/interrupt.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -87,6 +89,7 @@ bool Contraction::best_entering(int node) {
 // Contracts the part of the path from component `repeated` on; its line takes over the lines of the parts.
 int Contraction::contract(int repeated) {
     const int made = nodes_++, length = square_.n + 1;
+    check_stop(static_cast<std::size_t>(length));
     int at = path_length_;
     while (path_[at - 1] != repeated) --at;
     --at;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "trees/chart/layout.hpp"
 
 namespace arbora {
@@ -71,6 +72,7 @@ private:
     void begin(State& state) {
         const double constant = charts_.constant(state.item);
         const int count = charts_.edge_count(state.item);
+        check_stop(16 * static_cast<std::size_t>(count));
         state.candidates.reserve(static_cast<std::size_t>(count) + 4);
         state.found.reserve(4);
         for (int i = 0; i < count; ++i) {
@@ -84,6 +86,7 @@ private:
     // Makes derivation `rank` of a state available; false where there are fewer.
     bool grow(int index, int rank) {
         while (static_cast<int>(states_[index].found.size()) <= rank) {
+            check_stop(256);
             State& state = states_[index];
             if (state.candidates.empty()) return false;
             std::pop_heap(state.candidates.begin(), state.candidates.end(), Worse{});

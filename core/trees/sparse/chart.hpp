@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "parser/arc_set.hpp"
 #include "trees/chart/layout.hpp"
 #include "trees/sparse/semirings.hpp"
@@ -57,6 +58,7 @@ public:
         prepare();
         if (n_ == 0) return total_;
         for (int i = n_; i >= 1; --i) {
+            check_row();
             right_of(i);
             each_meeting(i, [&](const Meeting& m, std::size_t number) { meetings_[number] = join(m); });
             left_to(i);
@@ -106,6 +108,7 @@ public:
     void flow_back() {
         if (p_.roots == Roots::multi) right_back(0);
         for (int i = 1; i <= n_; ++i) {
+            check_row();
             left_back(i);
             each_meeting(i, [&](const Meeting& m, std::size_t number) { meet_back(meeting_flow_[number], meetings_[number], m); });
             right_back(i);
@@ -168,6 +171,11 @@ private:
         int key, head, end;
     };
 
+    void check_row() const { check_stop(width_ * width_); }
+    // A row of arcs' halves is long.
+    void check_key(const Side& side) const {
+        if constexpr (kByArc) check_stop(16 * width_ * static_cast<std::size_t>(side.count + 1));
+    }
     std::size_t row(int key) const { return static_cast<std::size_t>(key) * width_; }
     Value* right(int key) { return right_.data() + row(key); }
     Value* left(int key) { return left_.data() + row(key); }
@@ -258,6 +266,7 @@ private:
     void right_of(int i) {
         const Side& side = p_.sides->right(i);
         for (int b = keys_begin(i); b < keys_end(i); ++b) {
+            check_key(side);
             const int last = last_of(i, b);
             Value* half = right(b);
             std::fill(half + i, half + n_ + 1, Semiring::kZero);
@@ -280,6 +289,7 @@ private:
             int& count = within_[static_cast<std::size_t>(j)];
             const bool is_dependent = count < side.count && p_.sides->dep(side, count) == i;
             count += is_dependent ? 1 : 0;
+            check_key(side);
             for (int b = keys_begin(j); b < keys_end(j); ++b) {
                 const bool inside = reaches(j, b, i);
                 if (is_dependent && inside) make_item(side, count - 1, b);
@@ -300,6 +310,7 @@ private:
             const int h = p_.arcs->heads[arc];
             if (h == 0 && p_.roots == Roots::single) continue;
             const Side& side = p_.sides->of(h, i);
+            check_key(side);
             const int own = p_.sides->position(side, i);
             const auto meet = [&](int k, int outer, int inner) {
                 const int d = p_.sides->dep(side, k);
@@ -377,6 +388,7 @@ private:
     void right_back(int i) {
         const Side& side = p_.sides->right(i);
         for (int b = keys_begin(i); b < keys_end(i); ++b) {
+            check_key(side);
             for (int end = n_, count = side.count; end > i; --end) {
                 while (count > 0 && p_.sides->dep(side, count - 1) > end) --count;
                 half_back(side, end, count, b);
@@ -390,6 +402,7 @@ private:
     void left_back(int i) {
         for (int j = n_; j > i; --j) {
             const Side& side = p_.sides->left(j);
+            check_key(side);
             int& count = within_[static_cast<std::size_t>(j)];
             for (int b = keys_begin(j); b < keys_end(j); ++b) half_back(side, i, count, b);
             if (count == 0 || p_.sides->dep(side, count - 1) != i) continue;

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "trees/sparse/chart.hpp"
 
 namespace arbora::graph {
@@ -40,6 +41,7 @@ public:
         items_.values.assign(arcs.heads.size(), kNever);
         roots_outside();
         for (int i = 1; i <= n_; ++i) {
+            check_stop(width_ * width_);
             left_outside(i);
             right_outside(i);
         }
@@ -56,6 +58,7 @@ public:
         start_counts(best, each);
         // Against the order of the outside items, then against that of the inside ones.
         for (int i = n_; i >= 1; --i) {
+            check_stop(width_ * width_);
             right_back(i);
             left_back(i);
         }

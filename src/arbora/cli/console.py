@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     import rich.table
     from rich.console import Console
 
-STOPPED = 130
-"""The exit status after Ctrl-C."""
 REPEATED = 1.0
-"""Seconds after a Ctrl-C in which another one counts as the same."""
+"""Seconds after a signal in which another one counts as the same."""
 
 
 def say(text: str) -> None:
@@ -44,28 +42,53 @@ def complain(message: str) -> None:
     say(f"error: {message}")
 
 
-def stopped(then: str) -> typer.Exit:
-    """Report Ctrl-C and what it means for the results; return what to raise."""
-    complain(f"stopped by Ctrl-C{then}")
-    return typer.Exit(STOPPED)
+class Interrupts:
+    """SIGINT (Ctrl-C) and SIGTERM as KeyboardInterrupt, so that both clean up and keep the best model.
 
-
-def join_interrupts() -> None:
-    """Count signals that closely follow each other as one Ctrl-C: `timeout` may send two.
-
-    The second one would end the work that the first one leaves to do, such as writing the best model.
+    Signals that closely follow each other count as one: `timeout` may send two. The second one would end the
+    work that the first one leaves to do, such as writing the best model.
     """
-    last = -float("inf")
 
-    def interrupt(*_: object) -> None:
-        nonlocal last
-        is_repeated = time.monotonic() - last < REPEATED
-        last = time.monotonic()
+    def __init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        self._number = signal.SIGINT
+        self._time = -float("inf")
+
+    def catch(self) -> None:
+        """Install the handler, except for signals that are ignored, as in `nohup`, or handled already."""
+        self._forget()
+        defaults = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+        for number, default in defaults.items():
+            if signal.getsignal(number) is default:
+                signal.signal(number, self._handle)
+
+    def _handle(self, number: int, _frame: object) -> None:
+        is_repeated = time.monotonic() - self._time < REPEATED
+        self._time = time.monotonic()
         if not is_repeated:
+            self._number = signal.Signals(number)
             raise KeyboardInterrupt
 
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as in `nohup`
-        signal.signal(signal.SIGINT, interrupt)
+    @property
+    def name(self) -> str:
+        """What stopped the command."""
+        return "Ctrl-C" if self._number == signal.SIGINT else self._number.name
+
+    @property
+    def status(self) -> int:
+        """The exit status of a command that a signal stopped: 130 after Ctrl-C, 143 after SIGTERM."""
+        return 128 + self._number
+
+
+interrupts = Interrupts()
+
+
+def stopped(then: str) -> typer.Exit:
+    """Report the signal and what it means for the results; return what to raise."""
+    complain(f"stopped by {interrupts.name}{then}")
+    return typer.Exit(interrupts.status)
 
 
 def drop_output() -> None:

@@ -49,6 +49,9 @@ def command(
         default=None,
     ),
     threads: options.Threads = 1,
+    workers: options.Workers = 1,
+    engine: options.Engine = "local",
+    address: options.Address = None,
     licence: options.Licence = None,
     attribution: options.Attribution = None,
     quiet: options.Quiet = False,
@@ -66,11 +69,12 @@ def command(
     Examples:
 
     - `arbora induce words.conllu -o xx.arbora`
-    - `arbora induce words.conllu -o xx.arbora --restarts 5 --threads 2`
+    - `arbora induce words.conllu -o xx.arbora --restarts 5 --workers 2`
     - `arbora induce words.conllu -o xx.arbora --rules mine.txt -p prior=5`
     - `arbora induce words.conllu -o xx.arbora --model dmv --rules none`
     - `arbora induce story.txt -o xx.arbora -p classes.count=40`
     """
+    pool = options.make_pool(workers, engine, address)
     chosen = choose_treebanks(files, None, quiet=True)
     path = chosen.model_name(output)
     not_an_input(path, [*chosen.train, given["rules"]])
@@ -86,9 +90,9 @@ def command(
     columns = _read(chosen.train, format, lenient=lenient)
     try:
         with options.usage_errors(), TerminalProgress(quiet=quiet) as progress:
-            induced = induce(columns, config=config, threads=threads, observer=progress)
+            induced = induce(columns, config=config, threads=threads, observer=progress, pool=pool)
     except KeyboardInterrupt:
-        raise stopped(" before the end of the first round, so there is no model") from None
+        raise stopped(" before there was a model") from None
     chosen.credit(induced.pipeline, licence, attribution)
     induced.save(path)
     seconds = time.monotonic() - begun

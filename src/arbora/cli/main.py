@@ -13,10 +13,9 @@ import typer
 
 from arbora import __version__
 from arbora.cli.console import (
-    STOPPED,
     complain,
     drop_output,
-    join_interrupts,
+    interrupts,
     wants_codes,
     warnings_on_stderr,
 )
@@ -52,14 +51,15 @@ def main(
     """Dependency parsing with exact inference over trees.
 
     Results go to stdout, warnings and errors to stderr; a file named - is stdin or stdout. Exit status:
-    0 success, 1 bad data or model, 2 bad command line, 130 Ctrl-C. `arbora VERB --help` shows examples.
+    0 success, 1 bad data or model, 2 bad command line, 130 Ctrl-C, 143 SIGTERM. `arbora VERB --help`
+    shows examples.
     """
 
 
 def run() -> None:
     """Run the command line; an error is one line on stderr, with exit status 1 (data) or 2 (command line)."""
     arguments = sys.argv[1:]
-    join_interrupts()
+    interrupts.catch()
     if sys.stdout is None:
         complain("stdout is closed; send it to a file, a pipe or /dev/null")
         sys.exit(1)
@@ -83,7 +83,7 @@ def run() -> None:
         sys.exit(1)
     except (KeyboardInterrupt, typer.Abort):
         complain("stopped")
-        sys.exit(STOPPED)
+        sys.exit(interrupts.status)
     except (BrokenPipeError, SystemExit):
         # Verbs end by returning. Only Rich exits, if the reader of our output has gone away
         # (`arbora --help | true`); that is no error.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
 import typer
 
@@ -17,6 +17,9 @@ from arbora.data.treebank import FormatOrAuto
 from arbora.errors import InputError
 from arbora.settings import Parameter, parameters_of
 from arbora.web.plots import SUFFIXES, require_matplotlib
+
+if TYPE_CHECKING:
+    from arbora.distributed.engines import Pool
 
 InputFormat: TypeAlias = Literal["auto", "conllu", "conllx", "text"]
 Verb = TypeVar("Verb", bound=Callable[..., None])
@@ -85,24 +88,17 @@ Quiet: TypeAlias = Annotated[bool, option("--quiet -q: Print nothing but warning
 Threads: TypeAlias = Annotated[int, typer.Option(min=1, help="Number of threads. Does not change results.")]
 Workers: TypeAlias = Annotated[
     int,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Number of processes that work together, each with its own `--threads`: at most one per core.",
-    ),
+    typer.Option(min=1, help="Number of workers, with --threads threads each. Does not change results."),
 ]
 Engine: TypeAlias = Annotated[
     str,
-    option(
-        "--engine NAME: Where workers run. local: on this machine; ray: on a Ray cluster, also on other "
-        "machines (extra ray)."
-    ),
+    typer.Option(help="What workers are. local: processes of this machine; ray: actors of a Ray cluster."),
 ]
 Address: TypeAlias = Annotated[
     str | None,
     option(
-        "--address ADDRESS: With `--engine ray`: the cluster, HOST:PORT, or auto for the one that this "
-        "machine belongs to. Default: a cluster of its own on this machine."
+        "--address ADDRESS: The Ray cluster; auto: the one that this machine is part of (default: one is "
+        "started on this machine)."
     ),
 ]
 Model: TypeAlias = Annotated[
@@ -193,6 +189,17 @@ def parse_weights(text: str | None, models: int) -> tuple[float, ...] | None:
         raise typer.BadParameter(f"--weights: expected numbers such as 2,1, got {text}") from None
     with usage_errors():
         return normalized(numbers, models)
+
+
+def make_pool(workers: int, engine: str, address: str | None) -> Pool:
+    """Return the workers of --workers, --engine and --address."""
+    from arbora.distributed.engines import Pool  # not before it is needed: `arbora --help` is fast
+
+    with usage_errors():
+        pool = Pool(engine, workers, address)
+    if pool.count == 1 and pool != Pool():
+        raise typer.BadParameter("--engine and --address are for several workers; add --workers N")
+    return pool
 
 
 def given_options(context: typer.Context) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from copy import copy
 from enum import Enum, auto
@@ -37,7 +38,8 @@ class CountColumn(ProgressColumn):
         show = decimal if task.fields["unit"] == "byte" else "{:,.0f}".format
         total = "" if task.total is None else f"/{show(int(task.total))}"
         speed = task.finished_speed or task.speed
-        return Text(show(int(task.completed)) + total + ("" if speed is None else f" {show(int(speed))}/s"))
+        per_second = "" if speed is None or speed < 1 else f" {show(int(speed))}/s"
+        return Text(show(int(task.completed)) + total + per_second)
 
 
 class ResultColumn(ProgressColumn):
@@ -76,6 +78,7 @@ class TerminalProgress(Silent):
             transient=True,
             disable=self.mode is not Mode.BARS,
             refresh_per_second=4,
+            speed_estimate_period=math.inf,  # a step may take hours
         )
         self._name, self._is_inside = "", False
         self._shown = time.monotonic()
@@ -86,7 +89,7 @@ class TerminalProgress(Silent):
     ) -> None:
         self._task, self._total, self._epochs, self._done = task, total, epochs, done
         self._begun, self._best, self._waiting = time.monotonic(), "", 0
-        self._steps, self._stated = 0, -STATUS_SECONDS
+        self._steps, self._status, self._stated = 0, "", -STATUS_SECONDS
         self._unit = "sentence"
         self._bars: list[TaskID] = []
 
@@ -99,7 +102,7 @@ class TerminalProgress(Silent):
 
     def child(self, name: str) -> TerminalProgress:
         if self._bars:
-            self._screen.update(self._bars[-1], result=name)
+            self._screen.update(self._bars[-1], result=_joined(self._status, name))
         child = copy(self)  # on the same screen
         child._restart()
         child._name, child._is_inside = self._full(name), self._task != "" or self._is_inside
@@ -122,6 +125,7 @@ class TerminalProgress(Silent):
         add = self._screen.add_task
         if epochs is None:
             self._bars = [add(self._task, total=total, completed=done, unit=unit, result="")]
+            self._flush(self._begun)  # the speed counts from here
             return
         size = total or 0
         whole = f"{self._task:<6} all"
@@ -159,14 +163,14 @@ class TerminalProgress(Silent):
         if self.mode is Mode.LINES and not self._is_inside:
             self._print_epoch(stage, report, results)
 
-    def status(self, text: str) -> None:
-        now = time.monotonic()
+    def status(self, text: str = "") -> None:
+        self._status, now = text, time.monotonic()
         self._flush(now)
         if self._bars:
             self._screen.update(self._bars[0], result=text)
         elif now - self._stated >= STATUS_SECONDS and not self._is_inside:
             self._stated = now
-            self._print(f"{self._task}: {self._count_of()}, {text}")
+            self._print(f"{self._task}: {_joined(self._count_of(), text)}")
 
     def _count_of(self) -> str:
         """How far a task without bars is, and how long it will still take."""
@@ -221,6 +225,10 @@ class TerminalProgress(Silent):
         unit = "epoch" if self._epochs is not None else self._unit
         best = " *" if report.best and report.scores else ""
         self._print(f"{stage} {unit} {number}/{most}: {', '.join(parts)}{best}")
+
+
+def _joined(*texts: str) -> str:
+    return ", ".join(filter(None, texts))
 
 
 def _results(report: EpochReport) -> list[str]:

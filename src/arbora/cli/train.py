@@ -16,7 +16,6 @@ from arbora.cli.console import Table, print_json, say, show, show_loss, show_sco
 from arbora.cli.files import existing_model, not_an_input
 from arbora.cli.progress import TerminalProgress
 from arbora.data.columns import Columns
-from arbora.distributed.team import WorkerSettings
 from arbora.progress import Scores
 from arbora.storage.files import is_special
 from arbora.training.config import TrainConfig
@@ -50,6 +49,9 @@ def command(
     workers: options.Workers = 1,
     engine: options.Engine = "local",
     address: options.Address = None,
+    together: bool = options.flag(
+        "--together: Let the workers train the parser together, too. Online learners then give another model."
+    ),
     compact: training.Compact = False,
     licence: options.Licence = None,
     attribution: options.Attribution = None,
@@ -68,10 +70,10 @@ def command(
     same at once; --resume then continues, and gives the same model byte for byte as an uninterrupted
     training.
 
-    With --workers the parser learns on several cores or machines. Networks, and learners of sums such as
-    log_linear, give the model of one process; the weights of online learners are mixed after each epoch,
-    which gives another model and takes about twice the epochs. `docs/distributed-training.md` says when it
-    pays.
+    With --workers, folds are trained at the same time. With --together, too, the parser learns on all
+    workers: networks, and learners of sums such as log_linear, give the model of one process; the weights of
+    online learners are mixed after each epoch, which gives another model and takes about twice the epochs.
+    `docs/distributed-training.md` says when it pays.
 
     Examples:
 
@@ -84,11 +86,12 @@ def command(
     - `arbora train train.conllu --dev dev.conllu -o both.arbora --stack da.arbora --parser cube`
     - `arbora train letters.conllu --dev 10% -o letters.arbora --from da.arbora`
     - `arbora train train.conllu -o da.arbora --config best.toml --compact`
-    - `arbora train train.conllu --dev dev.conllu -o da.arbora --parser cube --workers 4`
-    - `arbora train train.conllu --dev dev.conllu -o da.arbora --workers 16 --engine ray --address auto`
+    - `arbora train train.conllu --dev dev.conllu -o da.arbora --parser cube --workers 4 --together`
+    - `arbora train train.conllu -o da.arbora --workers 16 --engine ray --address auto --together`
     """
-    with options.usage_errors():
-        WorkerSettings(workers, engine, address)
+    pool = options.make_pool(workers, engine, address)
+    if together and pool.count == 1:
+        raise typer.BadParameter("--together is for several workers; add --workers N")
     chosen = training.choose_treebanks(files, dev, quiet=quiet)
     model = chosen.model_name(output)
     inputs = [*chosen.train, *chosen.dev, config, given["stack"], start]
@@ -99,7 +102,7 @@ def command(
     with options.usage_errors():
         may_be_partial = chosen_config.learns_from_parts
     columns, dev_columns = chosen.read(format, chosen_config, lenient=lenient, partial=may_be_partial)
-    on: dict[str, Any] = {"threads": threads, "workers": workers, "engine": engine, "address": address}
+    on: dict[str, Any] = {"threads": threads, "pool": pool, "together": together}
     learn = partial(train, columns, dev_columns, config=chosen_config, **on)
     output_to = TrainingOutput(model, compact, licence, attribution, resume, plot, quiet, as_json)
     output_to.run(learn, chosen, dev_columns, threads)

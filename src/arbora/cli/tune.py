@@ -7,16 +7,16 @@ from typing import Any
 import typer
 
 from arbora.cli import options, training
-from arbora.cli.console import Table, counted, print_json, show, show_scores, stopped
+from arbora.cli.console import Table, counted, print_json, say, show, show_scores, stopped
 from arbora.cli.files import not_an_input, writable
 from arbora.cli.progress import TerminalProgress
 from arbora.settings import to_dict, to_toml
 from arbora.storage.files import open_output
 from arbora.training.config import TrainConfig
-from arbora.training.tune import Tuned, combinations, tune
+from arbora.training.tune import Tuned, combinations, show_values, tune
 
 
-@options.setting_options(TrainConfig, training.SHARED, **training.CHECKS)
+@options.setting_options(TrainConfig, f"{training.SHARED} only tags", **training.CHECKS)
 def command(
     context: typer.Context,
     files: training.Files,
@@ -35,6 +35,9 @@ def command(
     parameters: training.Parameters = None,
     epochs: training.Epochs = None,
     threads: options.Threads = 1,
+    workers: options.Workers = 1,
+    engine: options.Engine = "local",
+    address: options.Address = None,
     quiet: bool = options.flag("--quiet -q: Show no progress."),
     as_json: bool = options.json_option("all trials, best first, and the best settings"),
     lenient: options.Lenient = False,
@@ -42,11 +45,14 @@ def command(
     **given: Any,
 ) -> None:
     """Trials are compared on DEV or by cross-validation, and listed best first: by LAS, or by UAS without
-    labels. Ctrl-C ends the search and lists the complete trials.
+    labels. Each is what `arbora train` does with the same settings, so a linear parser is trained and
+    evaluated on predicted tags unless you say --tags gold or --only parser. Ctrl-C ends the search and lists
+    the complete trials.
 
     Examples:
 
     - `arbora tune train.conllu --dev dev.conllu --grid C=0.003,0.01,0.03 -o best.toml`
+    - `arbora tune train.conllu --dev dev.conllu --grid order=1,2 --grid C=0.01,0.1 --workers 4`
     - `arbora tune train.conllu --folds 5 --epochs 30 --learner pegasos --grid lam=0.003,0.03`
     """
     chosen = training.choose_treebanks(files, dev, quiet=quiet)
@@ -55,6 +61,7 @@ def command(
         raise typer.BadParameter("--folds has no effect with a dev set; omit --dev, or name TREEBANK/train")
     if output == "-" and as_json:
         raise typer.BadParameter("-o - and --json both write to stdout; the JSON has the best settings, too")
+    pool = options.make_pool(workers, engine, address)
     base = training.chosen_config(config, parameters, epochs, given)
     values = {name: _values(name, text) for name, text in options.name_values(grid, "--grid").items()}
     with options.usage_errors():
@@ -71,7 +78,10 @@ def command(
             folds=fold_count,
             threads=threads,
             observer=progress,
+            pool=pool,
         )
+    for failure in tuned.failures:
+        say(f"warning: {show_values(failure.values)}: no result: {failure.reason}")
     if tuned.trials:
         _report(tuned, output, as_json=as_json)
     if tuned.interrupted:
@@ -90,7 +100,8 @@ def _report(tuned: Tuned, output: str | None, *, as_json: bool) -> None:
         with open_output(output) as stream:
             stream.write(to_toml(tuned.best).encode())
     if as_json:
-        print_json({"best": to_dict(tuned.best), "trials": [to_dict(trial) for trial in tuned.trials]})
+        trials, failures = (list(map(to_dict, found)) for found in (tuned.trials, tuned.failures))
+        print_json({"best": to_dict(tuned.best), "trials": trials, "failures": failures})
     elif output != "-":
         first = tuned.trials[0]
         rows = []

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
+from arbora.cli.console import stopped
+
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
@@ -72,6 +74,12 @@ class VerbsOnDemand(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         known = super().get_command(ctx, cmd_name)
         return make_command(cmd_name) if known is None and cmd_name in find_plugins() else known
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # Typer would end with the status of Ctrl-C, and say nothing
+            raise stopped("") from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] == STUDIES and STUDIES not in find_plugins():

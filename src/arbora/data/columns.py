@@ -87,6 +87,10 @@ class Columns:
         name = " + ".join(dict.fromkeys(part.source for part in parts)) if source is None else source
         return cls(_core.ConllColumns.concat([part.native for part in parts]), name)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As text: native code cannot be pickled. A copy is equal but for `lines`, which count in this text.
+        return _from_bytes, (self.to_bytes(), self.source)
+
     def __len__(self) -> int:
         return int(self.native.sentence_offsets.size) - 1
 
@@ -240,6 +244,12 @@ def parse_text(text: str, format: Format = "conllu", roots: Roots = "multi") -> 
     reader = native_reader(format, roots, lenient=False)
     reader.parse(as_utf8("text", text), last=True)
     return _taken(reader, "<text>")
+
+
+def _from_bytes(text: bytes, source: str) -> Columns:
+    reader = native_reader("conllu", "multi", lenient=False)
+    reader.parse(text, last=True)
+    return _taken(reader, source)
 
 
 def _taken(reader: _core.ConllReader, source: str) -> Columns:

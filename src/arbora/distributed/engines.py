@@ -14,11 +14,11 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
-from arbora.errors import ArboraError
+from arbora.errors import ArboraError, InputError, require_whole
 from arbora.registry import Registry
 
 Task = TypeVar("Task")
@@ -122,6 +122,36 @@ def open_workers(engine: str, make: Make, count: int | None = None, **options: A
     """Start the workers of an engine, one per core unless `count` says otherwise."""
     with engines.create(engine, make=make, count=count or cores(), **options) as workers:
         yield workers
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Where work is done: by how many workers of which engine, and on which cluster."""
+
+    engine: str = "local"
+    count: int = 1
+    address: str | None = None
+    """Of a cluster; None: this machine."""
+
+    def __post_init__(self) -> None:
+        """InputError for an unknown engine, one that is not installed, or a wrong number or address."""
+        require_whole("workers", self.count, 1)
+        kind: Any = engines.factory(self.engine)
+        kind.require_installed()
+        if self.address is not None and not kind.has_address:
+            what = f"the engine {self.engine} has none, got {self.address}; choose the engine ray, or omit it"
+            raise InputError(what, field="address")
+
+    def limited(self, most: int) -> Pool:
+        """The same with at most so many workers."""
+        return replace(self, count=min(self.count, most))
+
+    @contextmanager
+    def open(self, make: Make) -> Iterator[Workers]:
+        """Start the workers; see `Workers`."""
+        options = {} if self.address is None else {"address": self.address}
+        with open_workers(self.engine, make, self.count, **options) as workers:
+            yield workers
 
 
 @dataclass

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any, ClassVar
 
-from arbora.distributed.engines import Make, Outcome, WorkerLostError, Workers
+from arbora.distributed.engines import Make, Outcome, WorkerLostError, Workers, cores
 from arbora.errors import InputError, import_package
 
 AUTO = "auto"
@@ -46,7 +46,7 @@ class RayWorkers(Workers):
         ray = _ray()
         self._is_own = not ray.is_initialized()
         if self._is_own:
-            _connect(ray, address, count)
+            connect(ray, address, count)
         self._made = ray.put(make)
         self._class = ray.remote(_Actor).options(num_cpus=1, max_restarts=0)
         self._calls: dict[Any, int] = {}
@@ -80,13 +80,16 @@ class RayWorkers(Workers):
             ray.shutdown()
 
 
-def _connect(ray: Any, address: str | None, count: int) -> None:
+def connect(ray: Any, address: str | None, count: int) -> None:
     """Join a cluster, or start one with as many CPUs as there are workers."""
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    # Sums of linear algebra depend on its number of threads. Workers have as many as here; Ray would take 1.
+    variables = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(cores()))}
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     if address is None:
-        paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        options |= {"num_cpus": count, "include_dashboard": False, "runtime_env": {"env_vars": paths}}
+        variables["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+        options |= {"num_cpus": count, "include_dashboard": False}
+    options["runtime_env"] = {"env_vars": variables}
     try:
         ray.init(address=address or "local", **options)
     except (ConnectionError, ValueError) as error:

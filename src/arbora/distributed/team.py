@@ -4,45 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
-from arbora.distributed.engines import ATTEMPTS, Outcome, WorkerLostError, Workers, engines, open_workers
+from arbora.distributed.engines import ATTEMPTS, Outcome, Pool, WorkerLostError, Workers
 from arbora.distributed.shard import Shard
-from arbora.errors import InputError, require_whole
 
 
-@dataclass(frozen=True)
-class WorkerSettings:
-    """How many workers, of which engine, and where."""
-
-    count: int = 1
-    engine: str = "local"
-    address: str | None = None
-    """Of the cluster, for engines that have one."""
-
-    def __post_init__(self) -> None:
-        """InputError for settings that do not go together, and if the engine is not installed."""
-        require_whole("workers", self.count, 1)
-        kind: Any = engines.factory(self.engine)
-        if self.address is not None and not kind.has_address:
-            what = f"the engine {self.engine} runs on this machine alone, got {self.address}; choose ray"
-            raise InputError(what, field="address")
-        if self.count == 1:
-            for name, value in (("engine", self.engine != "local"), ("address", self.address is not None)):
-                if value:
-                    raise InputError("has no effect with one worker; give more, --workers 2", field=name)
-        kind.require_installed()
-
-    @contextmanager
-    def open(self) -> Iterator[Team | None]:
-        """Start the workers; None for one, which is this process."""
-        if self.count == 1:
-            yield None
-            return
-        options = {} if self.address is None else {"address": self.address}
-        with open_workers(self.engine, Shard, self.count, **options) as workers:
-            yield Team(workers)
+@contextmanager
+def open_team(pool: Pool) -> Iterator[Team]:
+    """Start the workers of a pool."""
+    with pool.open(Shard) as workers:
+        yield Team(workers)
 
 
 class Team:

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from arbora.data.columns import Columns
 from arbora.data.encode import filled, numbers_of
 from arbora.data.treebank import Treebank, gather
-from arbora.errors import DataError, InputError, require_threads
+from arbora.errors import ArboraError, DataError, InputError, require_threads
 from arbora.formatting import counted
 from arbora.induction.corpus import PUNCTUATION, TagCorpus, is_word
-from arbora.induction.interfaces import Induced, parse
+from arbora.induction.interfaces import Induced, Inducer, parse
 from arbora.induction.rules import NO_RULES, ROOT, RULES, Rules
 from arbora.induction.search import induced_parser
 from arbora.induction.word_classes import ClassSettings, WordClasses
@@ -32,7 +34,11 @@ from arbora.registry import inducers
 from arbora.settings import Settings, from_dict, parameter, to_dict
 from arbora.training.annotation import check_words
 from arbora.training.config import TrainConfig
+from arbora.training.jobs import run_jobs
 from arbora.training.pipeline import Tools
+
+if TYPE_CHECKING:
+    from arbora.distributed.engines import Pool
 
 logger = logging.getLogger("arbora")
 
@@ -89,11 +95,12 @@ def induce(
     config: InduceConfig | Mapping[str, Any] | None = None,
     threads: int = 1,
     observer: Observer | None = None,
+    pool: Pool | None = None,
 ) -> InducedModel:
     """Learn a parser from sentences without trees; their heads and labels are ignored.
 
     A treebank is a path, sentences, Columns, or a list of these. If no word has a UPOS tag, word classes are
-    learned first and used as tags. Ctrl-C keeps the best model so far.
+    learned first and used as tags. Ctrl-C keeps the best model so far. `pool`: workers for restarts.
     """
     require_threads(threads)
     settings = config if isinstance(config, InduceConfig) else from_dict(InduceConfig, dict(config or {}))
@@ -114,17 +121,9 @@ def induce(
     _check_corpus(corpus, settings, columns, observer)
     if rules.pairs:
         _check_rules(rules, corpus, observer)
-    starts: list[Induced] = []
-    interrupted = False
-    while len(starts) < settings.restarts and not interrupted:
-        seed = settings.seed + len(starts)
-        try:
-            starts.append(inducer.fit(corpus, rules=rules, seed=seed, threads=threads, observer=observer))
-            interrupted = starts[-1].interrupted
-        except KeyboardInterrupt:
-            if not starts:
-                raise
-            interrupted = True
+    fit = partial(_fit, inducer=inducer, corpus=corpus, rules=rules, threads=threads)
+    seeds = range(settings.seed, settings.seed + settings.restarts)
+    starts, interrupted = _starts(fit, inducer.name, seeds, observer, pool)
     chosen = max(range(len(starts)), key=lambda i: starts[i].objective)
     starts = _compared(starts, chosen, corpus, threads)
     about = {
@@ -151,6 +150,50 @@ def induce(
     if interrupted:
         observer.note("stopped by Ctrl-C: the model has a parser alone")
     return InducedModel(pipeline, tuple(starts), chosen, interrupted=interrupted)
+
+
+def _fit(
+    seed: int, observer: Observer, *, inducer: Inducer, corpus: TagCorpus, rules: Rules, threads: int
+) -> Induced:
+    return inducer.fit(corpus, rules=rules, seed=seed, threads=threads, observer=observer)
+
+
+def _starts(
+    fit: Callable[[int, Observer], Induced],
+    name: str,
+    seeds: Sequence[int],
+    observer: Observer,
+    pool: Pool | None,
+) -> tuple[list[Induced], bool]:
+    """The results of seeds in order, and whether Ctrl-C ended learning; at least one, or it raises."""
+    if len(seeds) == 1:
+        start = fit(seeds[0], observer)
+        return [start], start.interrupted
+    starts: list[Induced] = []
+    lost: list[ArboraError] = []
+    interrupted = False
+    names = [f"{name}, seed {seed}" for seed in seeds]
+    observer.begin("restarts", len(seeds), unit="restart")
+    try:
+        with closing(run_jobs(fit, names, seeds, observer, pool)) as jobs:
+            for job in jobs:
+                observer.advance()
+                if job.lost is not None:
+                    logger.warning(f"{names[job.place]}: no result: {job.lost}")
+                    lost.append(job.lost)
+                    continue
+                starts.append(job.result)
+                job.observer.end(f"objective {job.result.objective:.4f}")
+                best = max(starts, key=lambda start: start.objective)
+                observer.status(f"best: seed {best.seed} (objective {best.objective:.4f})")
+                if job.result.interrupted:
+                    raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        interrupted = True
+    observer.end()
+    if not starts:
+        raise lost[0] if lost and not interrupted else KeyboardInterrupt
+    return sorted(starts, key=lambda start: start.seed), interrupted
 
 
 def with_classes(columns: Columns, settings: ClassSettings, seed: int, observer: Observer) -> Columns:

@@ -1,10 +1,11 @@
 """A corpus as a table, one row per word: for pandas, Polars, DuckDB and other readers of Arrow or Parquet.
 
-Columns: `sentence` (from 0), `sent_id`, `id`, `form`, `lemma`, `upos`, `xpos`, `feats`, `head` (0 is the
-root), `deprel`, `deps`, `misc`, `start` and `end` (offsets in the text, from `TokenRange=` in MISC),
-`head_probability`, `label_probability`, `tree_probability` (given, or from MISC and comments as
-`arbora parse --probabilities` writes them), and `other_lines`: the sentence's comments, multiword tokens and
-empty nodes, at its first word. `_` in CoNLL-U is null: tables round-trip. Texts are dictionary-encoded.
+Columns: `document` (the last `# newdoc id`), `sentence` (from 0), `sent_id`, `id`, `form`, `lemma`,
+`upos`, `xpos`, `feats`, `head` (0 is the root), `deprel`, `deps`, `misc`, `start` and `end` (offsets in the
+text, from `TokenRange=` in MISC), `head_probability`, `label_probability`, `tree_probability` (given, or from
+MISC and comments as `arbora parse --probabilities` writes them), and `other_lines`: the sentence's comments,
+multiword tokens and empty nodes, at its first word. `_` in CoNLL-U is null: tables round-trip. Texts are
+dictionary-encoded.
 
 Files are written and read in row groups: a corpus of any length takes the same memory.
 Needs pyarrow: `pip install 'arbora-nlp[table]'`.
@@ -44,8 +45,10 @@ def _arrow(name: str = "pyarrow") -> Any:
 def to_arrow(given: Given) -> Any:
     """Return a `pyarrow.Table`, one row per word. O(words)."""
     tables, first = [_empty_table()], 0
+    document: str | None = None
     for columns, probabilities in pieces(given):
-        tables.append(_table(columns, first, probabilities))
+        table, document = _table(columns, first, probabilities, document)
+        tables.append(table)
         first += len(columns)
     return _arrow().concat_tables(tables).unify_dictionaries()
 
@@ -69,11 +72,13 @@ class ParquetWriter:
     def __init__(self, file: Any) -> None:
         self._file = file
         self._waiting: list[Any] = []
+        self._document: str | None = None
         self.sentences = 0
 
     def write(self, columns: Columns, probabilities: Probabilities | None = None) -> None:
         """Add a piece; a row group is written when it has enough words."""
-        self._waiting.append(_table(columns, self.sentences, probabilities))
+        table, self._document = _table(columns, self.sentences, probabilities, self._document)
+        self._waiting.append(table)
         self.sentences += len(columns)
         if sum(table.num_rows for table in self._waiting) >= ROWS_PER_GROUP:
             self.flush()
@@ -136,14 +141,22 @@ def _probabilities(some: Sequence[Any]) -> Probabilities:
     return heads, labels, trees
 
 
-def _table(columns: Columns, first: int, given: Probabilities | None) -> Any:
-    """A table of the words; sentences are numbered from `first`. O(words)."""
+def _table(
+    columns: Columns, first: int, given: Probabilities | None, document: str | None
+) -> tuple[Any, str | None]:
+    """A table of the words, and the document that it ends in. O(words).
+
+    Sentences are numbered from `first`; the first ones belong to `document`.
+    """
     pa = _arrow()
     sentence = np.repeat(np.arange(len(columns)), np.diff(columns.offsets))
     numbers = (np.arange(columns.words) - columns.offsets[sentence] + 1).astype(np.int32)
     misc, misc_ids = columns.strings("misc"), columns.ids("misc")
     start, end = _misc_numbers(misc, TOKEN_RANGE)[:, misc_ids]
-    lines, sent_ids, trees = _other_lines(columns)
+    lines, sent_ids, newdocs, trees = _other_lines(columns)
+    documents = [document]
+    for new in newdocs:
+        documents.append(documents[-1] if new is None else new)
     if given is None:
         heads, labels = (_misc_numbers(misc, f"{name}={PROBABILITY}") for name in (HEAD, LABEL))
         given = (heads[0, misc_ids], labels[0, misc_ids], trees)
@@ -161,6 +174,7 @@ def _table(columns: Columns, first: int, given: Probabilities | None) -> Any:
         return pa.DictionaryArray.from_arrays(pa.array(ids, mask=missing), strings)
 
     arrays: dict[str, Any] = {
+        "document": of_sentences(documents[1:], pa.array(sentence)).dictionary_encode(),
         "sentence": pa.array(sentence + first),
         "sent_id": of_sentences(sent_ids, pa.array(sentence)).dictionary_encode(),
         "id": pa.array(numbers),
@@ -174,7 +188,7 @@ def _table(columns: Columns, first: int, given: Probabilities | None) -> Any:
         "tree_probability": optional(given[2][sentence], pa.float64()),
         "other_lines": of_sentences(lines, pa.array(sentence, mask=numbers > 1)),
     }
-    return pa.table(arrays)
+    return pa.table(arrays), documents[-1]
 
 
 def _misc_numbers(strings: Sequence[str], entry: str) -> Doubles:
@@ -187,11 +201,14 @@ def _misc_numbers(strings: Sequence[str], entry: str) -> Doubles:
     return result
 
 
-def _other_lines(columns: Columns) -> tuple[list[str | None], list[str | None], Doubles]:
-    """Of each sentence, the lines that are not words, its sent_id, and the tree's probability."""
+def _other_lines(
+    columns: Columns,
+) -> tuple[list[str | None], list[str | None], list[str | None], Doubles]:
+    """Of each sentence: lines that are not words, sent_id, id of a new document, the tree's probability."""
     texts = columns.native.extra_texts()
     joined: list[str | None] = []
     names: list[str | None] = []
+    documents: list[str | None] = []
     probabilities = np.full(len(columns), np.nan)
     for s, (first, last) in enumerate(pairwise(columns.native.extra_offsets.tolist())):
         own = texts[first:last]
@@ -199,13 +216,14 @@ def _other_lines(columns: Columns) -> tuple[list[str | None], list[str | None], 
         values = {key.strip(): value.strip() for key, equals, value in pairs if equals}
         joined.append("\n".join(own) if own else None)
         names.append(values.get("sent_id"))
+        documents.append(values.get("newdoc id"))
         with suppress(ValueError):
             probabilities[s] = float(values.get(TREE, "nan"))
-    return joined, names, probabilities
+    return joined, names, documents, probabilities
 
 
 def _empty_table() -> Any:
-    return _table(columns_of([]), 0, None)
+    return _table(columns_of([]), 0, None, None)[0]
 
 
 def from_table(table: Any) -> Iterator[Sentence]:

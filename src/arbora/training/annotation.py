@@ -209,11 +209,15 @@ def lift(columns: Columns, heads: Ints, encoding: Encoding) -> tuple[Ints, Colum
 class Fold(NamedTuple):
     """One fold of a treebank, to be annotated by a model that was trained on the rest."""
 
-    name: str
     rest: Columns
     held: Columns
     words: Longs
     """The indices of the held words in the whole treebank."""
+
+
+def fold_names(folds: int, prefix: str = "") -> list[str]:
+    """`fold 1 of 5` and so on."""
+    return [f"{prefix}fold {number} of {folds}" for number in range(1, folds + 1)]
 
 
 def jackknife(columns: Columns, folds: int) -> Iterator[Fold]:
@@ -255,4 +259,4 @@ def split(columns: Columns, part: Longs, folds: int) -> Iterator[Fold]:
     part_of_word = np.repeat(part, np.diff(columns.offsets))
     for fold in range(folds):
         rest, held = (columns.select(np.flatnonzero(chosen)) for chosen in (part != fold, part == fold))
-        yield Fold(f"fold {fold + 1} of {folds}", rest, held, np.flatnonzero(part_of_word == fold))
+        yield Fold(rest, held, np.flatnonzero(part_of_word == fold))

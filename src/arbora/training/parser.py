@@ -14,7 +14,9 @@ import os
 import time
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,15 +37,16 @@ from arbora.parsing.parser import Parser
 from arbora.progress import Observer, Scores
 from arbora.storage.files import file_checksum
 from arbora.storage.model_file import read_model, write_model
-from arbora.training.annotation import check_treebank, jackknife
+from arbora.training.annotation import Fold, check_treebank, fold_names, jackknife
 from arbora.training.config import TrainConfig, storable
+from arbora.training.jobs import run_all
 from arbora.training.resolve import TreebankShape, resolve
 from arbora.training.share import Share
 from arbora.training.stacking import Guide, guide_scores, guide_trees
-from arbora.types import Floats
+from arbora.types import Floats, Ints, Longs
 
 if TYPE_CHECKING:
-    from arbora.distributed.team import Team
+    from arbora.distributed.engines import Pool
 
 KIND = "checkpoint"
 LONG = 1.0
@@ -76,16 +79,18 @@ class ParserTraining:
         clusters: WordClusters | None = None,
         like: Parser | None = None,
         soft: SoftTrees | None = None,
-        team: Team | None = None,
+        pool: Pool | None = None,
+        together: bool = False,
     ) -> None:
         """`dev` was checked, see `check_dev`; `clusters` are those of the configuration.
 
         `like`: a parser whose word vectors are used again. `soft`: probabilities of trees to learn from.
-        `team`: workers that train the parser together.
+        `pool`: workers for the folds of a guide; if `together`, they also train the parser, all at once.
         """
         check_treebank(train, labelled=config.labels != "none", partial=config.learns_from_parts)
         c = self.config = resolve(config, train)
-        self.columns, self.threads, self.observer, self.team = train, threads, observer, team
+        self.columns, self.threads, self.observer, self.pool = train, threads, observer, pool
+        self.shared_by = pool if together and pool is not None and pool.count > 1 else None
         self.guide = None if config.stack is None else Guide.load(config.stack)
         self.guide_scores: dict[str, Scores] = {}
         if self.guide is not None:
@@ -120,8 +125,8 @@ class ParserTraining:
         same: dict[str, Any] = {"config": storable(self.config), "data": self.fingerprint}
         if self.guide is not None:
             same["guide"] = self.guide.checksum
-        if self.team is not None:
-            same["workers"] = self.team.count
+        if self.shared_by is not None:
+            same["workers"] = self.shared_by.count
         if path is not None:
             same |= {f"{name} file": file_checksum(file) for name, file in self.config.word_files.items()}
         checkpoint = Checkpoint(path, same)
@@ -143,8 +148,8 @@ class ParserTraining:
         about: dict[str, Any] = {"config": storable(self.config), "epochs": reports}
         if self.guide is not None:
             about["guide"] = self.guide_scores
-        if self.team is not None:
-            about["workers"] = self.team.count
+        if self.shared_by is not None:
+            about["workers"] = self.shared_by.count
         parser = self._decide_trees(replace(self.recipe.parser(done), about=about))
         if calibrate and self.recipe.dev is not None and Query.MARGINALS in parser.queries:
             try:
@@ -176,21 +181,19 @@ class ParserTraining:
         """Trees of the treebank, each fold's by a parser like the guide that was trained on the others."""
         if guide.config is None:
             return guide_trees(guide.parser, self.columns, names, self.threads)
+        folds = min(self.config.folds, len(self.columns))
+        options: dict[str, Any] = {"guide": guide.parser, "config": guide.config, "names": names}
+        work = partial(_parse_fold, **options, threads=self.threads)
+        titles, tasks = fold_names(folds, "guide, "), jackknife(self.columns, folds)
         trees = np.zeros((2, self.columns.words), np.int32)
-        for fold in jackknife(self.columns, min(self.config.folds, len(self.columns))):
-            observer = self.observer.child(f"guide, {fold.name}")
-            again = (guide.parser.names.clusters, guide.parser)
-            training = ParserTraining(fold.rest, None, guide.config, self.threads, observer, *again)
-            parser, interrupted = training.run(calibrate=False)
-            if interrupted:
-                raise KeyboardInterrupt
-            trees[:, fold.words] = guide_trees(parser, fold.held, names, self.threads)[:2]
+        for words, own in run_all(work, titles, tasks, self.observer, self.pool, task="guide"):
+            trees[:, words] = own
         return GuideTrees(trees[0], trees[1], names)
 
     def _stage(self, name: str, done: dict[str, Floats], checkpoint: Checkpoint) -> tuple[Best, bool]:
         if name in checkpoint.finished:
             return checkpoint.finished[name], False
-        stage = self._shared(self.recipe.stage(name, done), done)
+        stage = self.recipe.stage(name, done)
 
         def keep(progress: Progress, best: Best) -> None:
             try:
@@ -199,22 +202,27 @@ class ParserTraining:
                 self.observer.note(f"no checkpoint after epoch {progress.epoch.number}: {error}")
 
         going_on = checkpoint.going_on if checkpoint.stage == name else None
-        best, interrupted = stage.run(self.observer, keep, going_on)
+        with self._shared(stage, done) as used:
+            best, interrupted = used.run(self.observer, keep, going_on)
         if best.weights is not None:
             checkpoint.finished[name] = best
         return best, interrupted
 
-    def _shared(self, stage: Stage, done: dict[str, Floats]) -> Stage:
-        """The stage, trained by the workers if there are some; those before trees are short."""
-        if self.team is None or stage.name != "tree":
-            return stage
+    @contextmanager
+    def _shared(self, stage: Stage, done: dict[str, Floats]) -> Iterator[Stage]:
+        """The stage, trained by workers together if there are some; those before trees are short."""
+        if self.shared_by is None or stage.name != "tree":
+            yield stage
+            return
         from arbora.distributed.sharing import dealt, shared, way_of
+        from arbora.distributed.team import open_team
 
         way = way_of(stage.learner, stage.problem)
-        self.observer.note(f"{self.team.count} workers: {WAYS[way]}")
-        parts = dealt(len(self.columns), self.team.count, way)
-        self.team.set("take", [(Share.of(self.recipe, part),) for part in parts])
-        return shared(stage, self.team, done)
+        self.observer.note(f"{self.shared_by.count} workers: {WAYS[way]}")
+        with open_team(self.shared_by) as team:
+            parts = dealt(len(self.columns), team.count, way)
+            team.set("take", [(Share.of(self.recipe, part),) for part in parts])
+            yield shared(stage, team, done)
 
     def _decide_trees(self, parser: Parser) -> Parser:
         """The parser with its scores on dev, over projective trees if `decode` says so or they are better."""
@@ -231,6 +239,24 @@ class ParserTraining:
 
     def _dev_scores(self, parser: Parser) -> Scores:
         return {} if self.recipe.dev is None else self.recipe.dev.scores(parser, self.threads)
+
+
+def _parse_fold(
+    fold: Fold,
+    observer: Observer,
+    *,
+    guide: Parser,
+    config: TrainConfig,
+    names: tuple[str, ...],
+    threads: int,
+) -> tuple[Longs, Ints]:
+    """The fold's words, and their heads and labels by a parser like the guide, trained on the rest."""
+    again = (guide.names.clusters, guide)
+    training = ParserTraining(fold.rest, None, config, threads, observer, *again)
+    parser, interrupted = training.run(calibrate=False)
+    if interrupted:
+        raise KeyboardInterrupt
+    return fold.words, np.stack(guide_trees(parser, fold.held, names, threads)[:2])
 
 
 class Checkpoint:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,8 +32,10 @@ from arbora.pipeline.words import agreement, annotation_scores
 from arbora.progress import Observer, Scores, Silent
 from arbora.storage.models import find_model
 from arbora.training.annotation import (
+    Fold,
     check_dev,
     check_treebank,
+    fold_names,
     hold_out,
     jackknife,
     share_of,
@@ -41,11 +43,15 @@ from arbora.training.annotation import (
 )
 from arbora.training.clusters import learn_clusters
 from arbora.training.config import TrainConfig, make_config
+from arbora.training.jobs import run_all
 from arbora.training.parser import ParserTraining
 from arbora.training.recipes import Dev
 from arbora.training.resolve import choose_parser
 from arbora.training.stacking import Guide
 from arbora.types import Longs
+
+if TYPE_CHECKING:
+    from arbora.distributed.engines import Pool
 
 
 @dataclass(frozen=True)
@@ -106,9 +112,8 @@ def train(
     resume: bool = False,
     segmenter: Segmenter | None = None,
     soft: SoftTrees | None = None,
-    workers: int = 1,
-    engine: str = "local",
-    address: str | None = None,
+    pool: Pool | None = None,
+    together: bool = False,
 ) -> Trained:
     """Train all parts of a model that the treebank has annotation for; evaluate on `dev` after each epoch.
 
@@ -119,62 +124,66 @@ def train(
     `checkpoint` names a file that is written after each epoch of the parser's training; with `resume`
     training goes on from it, to the same bytes as without the interruption. Ctrl-C ends the parser's training
     and keeps the best epoch so far. `segmenter` is used instead of a new one. `soft`: probabilities of the
-    treebank's heads and labels, from which a neural parser learns.
-
-    `workers`: processes that train the parser together, each with so many `threads`, on this machine
-    (`engine="local"`) or a cluster (`engine="ray"`, whose `address` may be given). Some learners then find
-    other weights than in one process: docs/distributed-training.md.
+    treebank's heads and labels, from which a neural parser learns. `pool`: workers for the folds of
+    jackknifing; if `together`, they also train the parser, all at once. Some learners then find other weights
+    than in one process: docs/distributed-training.md.
     """
-    from arbora.distributed.team import WorkerSettings
-
     require_threads(threads)
-    team_settings = WorkerSettings(workers, engine, address)
     settings = make_config(config)
     observer = observer or Silent()
-    is_partial, labelled = settings.learns_from_parts, settings.labels != "none"
-    columns = gather(treebank, partial(check_treebank, partial=is_partial))
+    columns = gather(treebank, partial(check_treebank, partial=settings.learns_from_parts))
     dev_columns: Columns | None = None
     if (share := share_of(dev)) is not None:
-        columns, dev_columns = hold_out(columns, share, labelled=labelled)
+        columns, dev_columns = hold_out(columns, share, labelled=settings.labels != "none")
     elif dev is not None:
         dev_columns = gather(dev, check_treebank, "dev")
-    settings, why = choose_parser(settings, columns)
+    settings = check(columns, dev_columns, settings, observer)
+    inputs = prepare(columns, dev_columns, settings, threads, observer, segmenter, pool)
+    own: dict[str, Any] = {"resume": resume, "soft": soft, "pool": pool, "together": together}
+    return train_parser(inputs, settings, threads, observer, checkpoint, **own)
+
+
+def check(columns: Columns, dev: Columns | None, config: TrainConfig, observer: Observer) -> TrainConfig:
+    """Check everything before work that takes long; return the configuration with its parser decided."""
+    labelled, is_partial = config.labels != "none", config.learns_from_parts
+    config, why = choose_parser(config, columns)
     if why:
         observer.note(why)
-    # Check everything before work that takes long.
     check_treebank(columns, labelled=labelled, partial=is_partial)
-    if dev_columns is not None:
-        check_dev(dev_columns, columns, observer, labelled=labelled)
-        warn_of_strange_dev(dev_columns, columns)
-    if settings.stack is not None:
-        Guide.load(settings.stack).check_treebank(columns)
-    if settings.only == "all":
-        if segmenter is None and settings.start is not None:
-            segmenter = Pipeline.load(find_model(settings.start)).segmenter
-        tools = Tools.of(columns, dev_columns, settings, threads, observer, segmenter)
-    else:
-        tools = Tools(clusters=learn_clusters(settings, observer) if settings.recipe.has_clusters else None)
-    retagged = False
-    if tools.tagger is not None and settings.tags_seen == "jackknife" and len(columns) > 1:
-        retagged = True
-        columns = jackknifed(columns, settings, tools, threads, observer)
-        if dev_columns is not None:
-            annotator = WordAnnotator(tools.tagger, tools.lemmatizer)
-            dev_columns = annotator.annotate(dev_columns, threads=threads)
-    clusters = tools.clusters if settings.recipe.has_clusters else None
-    with team_settings.open() as team:
-        training = ParserTraining(
-            columns, dev_columns, settings, threads, observer, clusters, soft=soft, team=team
-        )
-        parser, interrupted = training.run(checkpoint, resume=resume)
-    scores: Scores = parser.about["dev"]
-    reports = [*tools.reports, *parser.about["epochs"]]
-    pipeline = Pipeline(parser=parser, **tools.parts)
-    own: Scores = {}
-    if pipeline.tagger is None and pipeline.annotator is not None and dev_columns is not None:
-        own = annotation_scores(pipeline.annotator, dev_columns, threads)
-    pipeline.about["dev"] = {**tools.scores, **own, **scores}
-    return Trained(pipeline, reports, scores, interrupted, retagged)
+    if dev is not None:
+        check_dev(dev, columns, observer, labelled=labelled)
+        warn_of_strange_dev(dev, columns)
+    if config.stack is not None:
+        Guide.load(config.stack).check_treebank(columns)
+    return config
+
+
+PREPARES = ("only", "start", "segmenter", "tagger", "lemmatizer", "folds", "seed", "vectors", "text")
+"""Settings that `prepare` depends on, beside `tags_seen` and whether the recipe has clusters."""
+
+
+def prepare(
+    columns: Columns,
+    dev: Columns | None,
+    config: TrainConfig,
+    threads: int,
+    observer: Observer,
+    segmenter: Segmenter | None = None,
+    pool: Pool | None = None,
+) -> Inputs:
+    """Train what comes before the parser, and give the treebanks the tags that the parser sees."""
+    if config.only == "parser":
+        clusters = learn_clusters(config, observer) if config.recipe.has_clusters else None
+        return Inputs(columns, dev, Tools(clusters=clusters))
+    if segmenter is None and config.start is not None:
+        segmenter = Pipeline.load(find_model(config.start)).segmenter
+    tools = Tools.of(columns, dev, config, threads, observer, segmenter)
+    if tools.tagger is None or config.tags_seen != "jackknife" or len(columns) < 2:
+        return Inputs(columns, dev, tools)
+    columns = jackknifed(columns, config, tools, threads, observer, pool)
+    if dev is not None:
+        dev = WordAnnotator(tools.tagger, tools.lemmatizer).annotate(dev, threads=threads)
+    return Inputs(columns, dev, tools, retagged=True)
 
 
 @dataclass(frozen=True)
@@ -229,6 +238,45 @@ class Tools:
         return cls(segmenter, tagger, lemmatizer, clusters, tuple(reports))
 
 
+@dataclass(frozen=True)
+class Inputs:
+    """What a parser is trained on, and the tools that prepare words for it."""
+
+    train: Columns
+    dev: Columns | None
+    tools: Tools
+    retagged: bool = False
+    """Whether tags are predicted ones."""
+
+
+def train_parser(
+    inputs: Inputs,
+    config: TrainConfig,
+    threads: int,
+    observer: Observer,
+    checkpoint: str | os.PathLike[str] | None = None,
+    *,
+    resume: bool = False,
+    soft: SoftTrees | None = None,
+    pool: Pool | None = None,
+    together: bool = False,
+) -> Trained:
+    """Train the parser, the last part of a model; see `train`."""
+    tools, dev = inputs.tools, inputs.dev
+    clusters = tools.clusters if config.recipe.has_clusters else None
+    more: dict[str, Any] = {"soft": soft, "pool": pool, "together": together}
+    training = ParserTraining(inputs.train, dev, config, threads, observer, clusters, **more)
+    parser, interrupted = training.run(checkpoint, resume=resume)
+    scores: Scores = parser.about["dev"]
+    reports = [*tools.reports, *parser.about["epochs"]]
+    pipeline = Pipeline(parser=parser, **tools.parts)
+    own: Scores = {}
+    if pipeline.tagger is None and pipeline.annotator is not None and dev is not None:
+        own = annotation_scores(pipeline.annotator, dev, threads)
+    pipeline.about["dev"] = {**tools.scores, **own, **scores}
+    return Trained(pipeline, reports, scores, interrupted, inputs.retagged)
+
+
 def _segmenter(
     train: Columns, dev: Columns | None, settings: SegmenterSettings, observer: Observer
 ) -> tuple[Segmenter | None, list[dict[str, Any]]]:
@@ -256,25 +304,37 @@ def has_text(columns: Columns) -> bool:
 
 
 def jackknifed(
-    columns: Columns, config: TrainConfig, tools: Tools, threads: int, observer: Observer
+    columns: Columns,
+    config: TrainConfig,
+    tools: Tools,
+    threads: int,
+    observer: Observer,
+    pool: Pool | None = None,
 ) -> Columns:
     """The treebank with tags and lemmas of tools that were trained on its other folds."""
-    found: list[tuple[Longs, Columns]] = []
     folds = min(config.folds, len(columns))
     observer.note(f"jackknifing: each of {folds} folds is tagged by a model trained on the others")
-    observer.begin("jackknifing", folds, unit="fold")
-    for fold in jackknife(columns, folds):
-        child = observer.child(fold.name)
-        options: dict[str, Any] = {"seed": config.seed, "threads": threads, "observer": child}
-        tagger, _ = train_tagger(fold.rest, None, config.tagger, clusters=tools.clusters, **options)
-        lemmatizer = None
-        if tools.lemmatizer is not None:
-            lemmatizer, _ = train_lemmatizer(fold.rest, None, config.lemmatizer, **options)
-        annotator = WordAnnotator(tagger, lemmatizer)
-        found.append((fold.words, annotator.annotate(fold.held, threads=threads)))
-        observer.advance()
-    observer.end()
+    lemmas = tools.lemmatizer is not None
+    tag = partial(_tag_fold, config=config, clusters=tools.clusters, lemmas=lemmas, threads=threads)
+    names = fold_names(folds)
+    found = run_all(tag, names, jackknife(columns, folds), observer, pool, task="jackknifing")
     return _put_together(columns, found)
+
+
+def _tag_fold(
+    fold: Fold,
+    observer: Observer,
+    *,
+    config: TrainConfig,
+    clusters: WordClusters | None,
+    lemmas: bool,
+    threads: int,
+) -> tuple[Longs, Columns]:
+    """The fold's words, and the fold with tags, and lemmas if asked for, of tools trained on the rest."""
+    options: dict[str, Any] = {"seed": config.seed, "threads": threads, "observer": observer}
+    tagger, _ = train_tagger(fold.rest, None, config.tagger, clusters=clusters, **options)
+    lemmatizer = train_lemmatizer(fold.rest, None, config.lemmatizer, **options)[0] if lemmas else None
+    return fold.words, WordAnnotator(tagger, lemmatizer).annotate(fold.held, threads=threads)
 
 
 def _put_together(columns: Columns, found: list[tuple[Longs, Columns]]) -> Columns:

@@ -5,13 +5,12 @@ Names, features and the scorer are those of the whole treebank, so that weights 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from arbora.data.columns import TEXT_COLUMNS, Columns, TextColumn, Texts
+from arbora.data.columns import Columns
 from arbora.data.encode import GuideTrees, Names
 from arbora.data.soft import SoftTrees
 from arbora.progress import Silent
@@ -22,14 +21,12 @@ from arbora.types import Ints, Longs
 
 @dataclass(frozen=True)
 class Share:
-    """Plain data, which can be pickled: settings, some of the sentences, and the parts of the scorer."""
+    """What can be pickled: settings, some of the sentences, and the parts of the scorer."""
 
     kind: type[Recipe]
     config: TrainConfig
     names: Names
-    offsets: Longs  # (S+1,)
-    texts: Mapping[TextColumn, Texts]
-    treebank_heads: Ints  # (W,)
+    columns: Columns
     heads: Ints  # (W,), those to train on
     whole_heads: Ints  # (W,), with unknown ones filled in
     scorer: Any
@@ -48,9 +45,7 @@ class Share:
             kind=type(recipe),
             config=recipe.config,
             names=recipe.names,
-            offsets=np.array(columns.offsets),
-            texts={name: (np.array(columns.ids(name)), columns.strings(name)) for name in TEXT_COLUMNS},
-            treebank_heads=np.array(columns.heads),
+            columns=columns,
             heads=np.asarray(recipe.train.heads)[words],
             whole_heads=np.asarray(recipe.filled.heads)[words],
             scorer=recipe.scorer_parts(),
@@ -65,7 +60,7 @@ class Share:
         made.config, made.names, made.threads = self.config, self.names, self.threads
         made.learner, made.observer, made.soft = self.config.make_learner(), Silent(), self.soft
         made.guide = made.dev = made.like = made.lifts = made.guide_trees = None
-        made.columns = Columns.from_arrays(self.offsets, self.texts, heads=self.treebank_heads)
+        made.columns = self.columns
         made.train, made.filled = self.names.encode(made.columns), self.names.encode(made.columns)
         made.train.set_heads(self.heads)
         made.filled.set_heads(self.whole_heads)

@@ -20,7 +20,7 @@ from msgspec import Meta
 from arbora import __version__
 from arbora.data.columns import parse_text
 from arbora.data.sentence import NO_HEAD, Sentence
-from arbora.errors import ArboraError, DataError, NoTreeError
+from arbora.errors import ArboraError, DataError, NoTreeError, StoppedError
 from arbora.parsing.parsed import HEAD
 from arbora.web.limits import Limits
 from arbora.web.serving import NO_RANKING, Engine, RankedTrees, without_tree
@@ -217,6 +217,11 @@ class Rejected(Exception):  # noqa: N818
         super().__init__(message)
 
 
+def stopping() -> Rejected:
+    """The error of requests that a shutdown ended."""
+    return Rejected(503, "stopping", "the server is shutting down")
+
+
 R = TypeVar("R", ParseRequest, SvgRequest)
 
 
@@ -306,6 +311,8 @@ def parse(request: ParseRequest, engine: Engine, limits: Limits) -> ParseRespons
         if request.keep:
             bare = [_pin_heads(bare, request.keep)]
         results = engine.parse(bare, k=request.k, marginals=request.marginals)
+    except StoppedError:
+        raise stopping() from None
     except ArboraError as error:
         code = "no_tree" if isinstance(error, NoTreeError) else "not_parsed"
         raise Rejected(422, code, str(error)) from None

@@ -33,9 +33,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from arbora import __version__
+from arbora import __version__, _core
 from arbora.web import api
-from arbora.web.api import ENDPOINTS, JSON, SVG, R, Rejected, describe
+from arbora.web.api import ENDPOINTS, JSON, SVG, R, Rejected, describe, stopping
 from arbora.web.limits import Limits
 from arbora.web.serving import Engine
 from arbora.web.svg import draw_svg
@@ -62,6 +62,10 @@ PAGES = {
     "/arbora.js": ("arbora.js", "text/javascript"),
     "/tree.js": ("tree.js", "text/javascript"),
 }
+GRACE = 1.0
+"""Seconds that running requests have after SIGINT or SIGTERM. Then the computations are stopped."""
+THREADS = "arbora-serve"
+"""The names of threads that compute responses start with this."""
 # A body that is too large is read up to this many times the limit, so that clients see the response.
 DRAIN = 16
 
@@ -221,7 +225,7 @@ class Workers:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._places = threading.Semaphore(limits.running + limits.waiting)
-        self._pool = ThreadPoolExecutor(limits.running, thread_name_prefix="arbora-serve")
+        self._pool = ThreadPoolExecutor(limits.running, thread_name_prefix=THREADS)
 
     def endpoint(
         self, kind: type[R], work: Callable[[R], Response]
@@ -252,6 +256,8 @@ class Workers:
         except TimeoutError:
             message = f"not finished within {self._limits.seconds:g} seconds; split the request"
             raise Rejected(503, "timeout", message) from None
+        except asyncio.CancelledError:  # by uvicorn, which ends
+            raise stopping() from None
 
     @asynccontextmanager
     async def lifespan(self, application: Starlette) -> AsyncIterator[None]:
@@ -269,8 +275,14 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def serve(application: ASGIApp, bound: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM, then finish running requests for at most five seconds."""
+    """Serve until SIGINT or SIGTERM, then finish the requests that need less than GRACE seconds."""
     import uvicorn
+
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            stop = asyncio.get_running_loop().call_later(GRACE, _core.stop_native, True)
+            await super().shutdown(sockets)
+            stop.cancel()
 
     config = uvicorn.Config(
         application,
@@ -283,13 +295,26 @@ def serve(application: ASGIApp, bound: socket.socket) -> None:
         server_header=False,
         date_header=False,
         timeout_keep_alive=10,
-        timeout_graceful_shutdown=5,
+        timeout_graceful_shutdown=2,
     )
     # Uvicorn stops on these signals, then raises them again; by then they have done their work.
     signals = (signal.SIGINT, signal.SIGTERM)
     before = {each: signal.signal(each, lambda number, frame: None) for each in signals}
     try:
-        uvicorn.Server(config).run(sockets=[bound])
+        Server(config).run(sockets=[bound])
     finally:
+        _end_computations()
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+def _end_computations() -> None:
+    """Stop what still computes responses, as those that missed their deadline do."""
+    _core.stop_native(True)
+    try:
+        deadline = time.monotonic() + GRACE
+        for thread in threading.enumerate():
+            if thread.name.startswith(THREADS):
+                thread.join(max(0.0, deadline - time.monotonic()))
+    finally:
+        _core.stop_native(False)
