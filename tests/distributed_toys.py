@@ -61,6 +61,30 @@ def broken():
     raise RuntimeError("cannot be made")
 
 
+class ToyShare:
+    """Some examples of a problem of `learners_toy`, for one stage with a learner."""
+
+    def __init__(self, learner, numbers, **options):
+        self.learner, self.numbers, self.options = learner, numbers, options
+
+    def open(self):
+        return self
+
+    def problem(self):
+        from learners_toy import ToyProblem
+
+        problem = ToyProblem(**self.options)
+        for name in ("features", "costs", "arcs", "members", "gold"):
+            values = getattr(problem, name)
+            setattr(problem, name, [values[i] for i in self.numbers])
+        return problem
+
+    def stage(self, name, done):
+        from arbora.learners.stage import Stage
+
+        return Stage(name=name, learner=self.learner, problem=self.problem())
+
+
 def doubled(number, observer, folder=None):
     """Work of a job; 2 kills its worker each time, 4 the first time, 6 raises an error."""
     if number == 2 or (number == 4 and not Path(folder, "4").exists()):

@@ -49,6 +49,9 @@ def command(
     workers: options.Workers = 1,
     engine: options.Engine = "local",
     address: options.Address = None,
+    together: bool = options.flag(
+        "--together: Let the workers train the parser together, too. Online learners then give another model."
+    ),
     compact: training.Compact = False,
     licence: options.Licence = None,
     attribution: options.Attribution = None,
@@ -67,6 +70,11 @@ def command(
     same at once; --resume then continues, and gives the same model byte for byte as an uninterrupted
     training.
 
+    With --workers, folds are trained at the same time. With --together, too, the parser learns on all
+    workers: networks, and learners of sums such as log_linear, give the model of one process; the weights of
+    online learners are mixed after each epoch, which gives another model and takes about twice the epochs.
+    `docs/distributed-training.md` says when it pays.
+
     Examples:
 
     - `arbora train UD_Danish-DDT`
@@ -78,8 +86,12 @@ def command(
     - `arbora train train.conllu --dev dev.conllu -o both.arbora --stack da.arbora --parser cube`
     - `arbora train letters.conllu --dev 10% -o letters.arbora --from da.arbora`
     - `arbora train train.conllu -o da.arbora --config best.toml --compact`
+    - `arbora train train.conllu --dev dev.conllu -o da.arbora --parser cube --workers 4 --together`
+    - `arbora train train.conllu -o da.arbora --workers 16 --engine ray --address auto --together`
     """
     pool = options.make_pool(workers, engine, address)
+    if together and pool.count == 1:
+        raise typer.BadParameter("--together is for several workers; add --workers N")
     chosen = training.choose_treebanks(files, dev, quiet=quiet)
     model = chosen.model_name(output)
     inputs = [*chosen.train, *chosen.dev, config, given["stack"], start]
@@ -90,7 +102,8 @@ def command(
     with options.usage_errors():
         may_be_partial = chosen_config.learns_from_parts
     columns, dev_columns = chosen.read(format, chosen_config, lenient=lenient, partial=may_be_partial)
-    learn = partial(train, columns, dev_columns, config=chosen_config, threads=threads, pool=pool)
+    on: dict[str, Any] = {"threads": threads, "pool": pool, "together": together}
+    learn = partial(train, columns, dev_columns, config=chosen_config, **on)
     output_to = TrainingOutput(model, compact, licence, attribution, resume, plot, quiet, as_json)
     output_to.run(learn, chosen, dev_columns, threads)
 
@@ -152,6 +165,7 @@ class TrainingOutput:
             "dev": rounding["after"] if rounding else trained.scores,
             "parts": {"names": list(trained.pipeline.parts), "dev": trained.pipeline.about["dev"]},
             "best_epoch": trained.best_epoch,
+            "workers": about.get("workers", 1),
             "interrupted": trained.interrupted,
             "seconds": seconds,
             "compact": rounding,

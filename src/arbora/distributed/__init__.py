@@ -1,7 +1,7 @@
 """Work on many processes or machines: parsing corpora, and training.
 
 `engines` has the workers; `corpus` cuts a corpus into shards and parses them; `batches` is for data sets of
-other libraries.
+other libraries; `sharing` trains one model on several workers.
 """
 
 from arbora.distributed.batches import ParseBatch

@@ -36,6 +36,8 @@ from arbora.types import Floats, Longs
 
 State: TypeAlias = dict[str, NDArray[Any]]
 Stored: TypeAlias = Mapping[str, NDArray[Any]]
+Sharing: TypeAlias = Literal["sums", "dual", "mixing"]
+"""How several workers train, see `arbora.distributed.sharing`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +46,7 @@ class Trainer(Learner):
 
     needs_more: ClassVar[str] = ""  # What other than default parameters need, in words
     run_kind: ClassVar[type[Run]]  # The state in training, and how an epoch changes it
+    sharing: ClassVar[Sharing] = "sums"
 
     epochs: int = parameter(10, "passes over the examples", least=1)
 
@@ -51,8 +54,13 @@ class Trainer(Learner):
         """Raise InputError if an optional package is missing."""
 
     def make_run(self, problem: Problem) -> Run:
-        """The state before the first epoch."""
-        return self.run_kind(self, problem)
+        """The state before the first epoch; a problem may bring a kind of its own in `runs`, by learner."""
+        kinds: Mapping[str, Callable[[Trainer, Problem], Run]] = getattr(problem, "runs", {})
+        return kinds.get(self.name, self.run_kind)(self, problem)
+
+    def complete(self, epoch: Epoch, problem: Problem, w: Weights) -> tuple[Epoch, bool]:
+        """What follows the steps of an epoch: measures at its last weights, and whether it has converged."""
+        return epoch, False
 
     def fit(
         self, problem: Problem, *, callbacks: Sequence[Callback] = (), resume: Stored | None = None
@@ -87,6 +95,7 @@ class Run(ABC):
         self.everyone = np.arange(len(problem), dtype=np.int64)
         self.history: list[Epoch] = []
         self.converged = False
+        self.shards = 1
         self._about = {"learner": learner.name, "examples": len(problem), "size": problem.size}
 
     @property
@@ -118,23 +127,37 @@ class Run(ABC):
     def pass_over(self, number: int) -> Epoch:
         """Make an epoch, numbered from 1; `timed` adds its time."""
 
+    def take_steps(self, number: int) -> Epoch:
+        """The part of an epoch that changes weights; `Trainer.complete` is the rest."""
+        return self.pass_over(number)
+
+    def share(self, shards: int) -> None:
+        """Become one of several runs over a shard each, whose weights are mixed after each epoch."""
+        self.shards = shards
+
     @abstractmethod
     def last(self) -> Floats: ...
 
     def averaged(self) -> Floats:
         return self.last()
 
-    def state(self) -> State:
+    def about(self) -> NDArray[Any]:
+        """The settings and the history, as JSON."""
         history = [list(astuple(epoch)) for epoch in self.history]
         about = {**self._about, "settings": self.learner.settings(), "history": history}
-        held: State = {"about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8).copy()}
+        return np.frombuffer(json.dumps(about).encode(), dtype=np.uint8).copy()
+
+    def state(self) -> State:
+        held: State = {"about": self.about()}
         for name in self.kept:
             value = attrgetter(name)(self)
-            if isinstance(value, Weights):
-                held |= {f"{name}.{entry}": np.array(each) for entry, each in value.state().items()}
-            else:
-                held[name] = np.array(value)
+            held |= self.entries(name, value) if isinstance(value, Weights) else {name: np.array(value)}
         return held
+
+    @staticmethod
+    def entries(name: str, w: Weights) -> State:
+        """Weights in a state."""
+        return {f"{name}.{entry}": np.array(each) for entry, each in w.state().items()}
 
     def restore(self, state: Stored) -> None:
         """Go on from what `state` returned; InputError if it is of another training."""
@@ -210,6 +233,7 @@ class OnlineTrainer(Trainer):
     """A learner that changes the weights after every few examples; a subclass says how in `step`."""
 
     run_kind: ClassVar[type[Run]] = OnlineRun
+    sharing: ClassVar[Sharing] = "mixing"
 
     seed: int = parameter(0, "random seed of the order of examples", least=0)
 

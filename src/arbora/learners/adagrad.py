@@ -33,9 +33,15 @@ class AdagradRun(OnlineRun):
 
     def __init__(self, learner: Any, problem: Problem) -> None:
         super().__init__(learner, problem)
-        penalty = 1.0 / (learner.C * len(problem))
+        self.share(1)
+
+    def share(self, shards: int) -> None:
+        """With the penalty of all examples, and sums of squares of its own."""
+        super().share(shards)
+        learner, size = self.learner, self.problem.size
+        penalty = 1.0 / (learner.C * len(self.problem) * shards)
         self.options = (learner.rate, penalty, learner.floor)
-        self.steps = Steps(problem.size, *self.options)
+        self.steps = Steps(size, *self.options)
 
     def step(self, chosen: Longs, t: int) -> tuple[Answer, bool]:
         if len(chosen) == 1:

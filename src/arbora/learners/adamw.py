@@ -16,14 +16,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from arbora._core import SparseVector, Weights
 from arbora.errors import InputError
 from arbora.interfaces import Answer, Initialised, Problem, Query
-from arbora.learners._online import OnlineRun, OnlineTrainer, Run
+from arbora.learners._online import OnlineRun, OnlineTrainer, Sharing
 from arbora.settings import parameter
 from arbora.types import Floats, Longs
 
@@ -82,6 +82,7 @@ class AdamW(OnlineTrainer):
     name = "adamw"
     paper = "loshchilov-2019"
     run_kind = AdamWRun
+    sharing: ClassVar[Sharing] = "sums"
     needs = frozenset({Query.LOSS})
 
     rate: float = parameter(2e-3, "η, the length of steps", above=0.0)
@@ -104,10 +105,6 @@ class AdamW(OnlineTrainer):
     @property
     def batch(self) -> int:
         return self.k
-
-    def make_run(self, problem: Problem) -> Run:
-        kinds: dict[str, type[Run]] = getattr(problem, "runs", {})
-        return kinds.get(self.name, AdamWRun)(self, problem)
 
     def batches(self, problem: Problem, order: Longs) -> Iterator[Longs]:
         """The examples of each step of an epoch, in order."""

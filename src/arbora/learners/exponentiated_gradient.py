@@ -24,21 +24,26 @@ So each example has its own η, as in [collins-2008]: a step that would lower th
 the η; after a step η grows by a quarter, up to ηC = 100, which is enough to put all of α_i on one tree. If
 the dual does not rise over a whole pass, which only rounding can cause, every η is halved.
 
+If K runs share the examples, each at weights v_k = w + K Δw_k of its own, w ← w + Σ Δw_k is the mean of the
+v_k. Since |Σ Δw_k|² ≤ K Σ |Δw_k|², the dual rises if each run raises C Σ_i <e_i, μ_i> - |v_k|²/(2K) over its
+own examples [ma-2015]. So a run steps as above, with K f in place of f where weights change, and |v|²/K in
+place of |v|².
+
 `one_slack` with C·m has the same optimum as C over m examples. Arcs must be the only parts. Memory: one
 float64 per arc. A step takes two or more sums over trees.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from arbora._core import Weights
 from arbora.errors import InputError
 from arbora.interfaces import Epoch, Problem, Query
-from arbora.learners._online import Run, State, Stored, Trainer, shuffled
+from arbora.learners._online import Run, Sharing, State, Stored, Trainer, shuffled
 from arbora.settings import parameter
 from arbora.types import Doubles, Floats
 
@@ -51,7 +56,7 @@ TRIES = 30
 class ExponentiatedGradientRun(Run):
     """The dual variables, and the weights they give."""
 
-    kept = ("weights", "rates", "rate", "dual", "converged")
+    kept = ("weights", "rates", "rate", "value", "converged")
 
     def __init__(self, learner: Any, problem: Problem) -> None:
         super().__init__(learner, problem)
@@ -59,28 +64,29 @@ class ExponentiatedGradientRun(Run):
         self.theta: list[Doubles] = []
         self.rates = np.zeros(len(problem))  # η·C of each example; 0: that of the step before
         self.rate = float(learner.eta)
-        self.dual = -np.inf
+        self.value = -np.inf  # Σ <e_i, μ_i> or Σ H(α_i)
 
     def pass_over(self, number: int) -> Epoch:
-        learner, updates = self.learner, 0
+        epoch, self.converged = self.learner.complete(self.take_steps(number), self.problem, self.weights)
+        return epoch
+
+    def take_steps(self, number: int) -> Epoch:
+        """A step on each example; `loss` is the value of their terms of the dual."""
         if not self.theta:
             self._start()
-        value = 0.0  # Σ <e_i, μ_i> or Σ H(α_i); only an example's own step changes its μ_i
-        for i in shuffled(len(self.everyone), learner.seed, number):
-            gained, taken = self._step(int(i))
-            value += gained
+        before, self.value, updates = self._dual(), 0.0, 0
+        for i in shuffled(len(self.everyone), self.learner.seed, number):
+            value, taken = self._step(int(i))  # only an example's own step changes its μ_i
+            self.value += value
             updates += taken
-        dual = learner.C * value - 0.5 * self.weights.norm2()
-        if dual <= self.dual:
+        if self._dual() <= before:
             self.rates *= 0.5
-        self.dual = dual
-        loss, hinge = self._losses()
-        primal = learner.C * (hinge if learner.objective == "margin" else loss) + 0.5 * self.weights.norm2()
-        gap = primal - dual
-        self.converged = gap <= learner.tolerance * primal
-        eta = float(np.median(self.rates)) / learner.C
-        measures = {"primal": primal, "dual": dual, "gap": gap, "eta": eta}
-        return Epoch(number, loss, hinge, updates, measures=measures)
+        eta = float(np.median(self.rates)) / self.learner.C
+        return Epoch(number, self.value, 0.0, updates, measures={"eta": eta})
+
+    def _dual(self) -> float:
+        """The dual; of a shard, what it adds."""
+        return float(self.learner.C * self.value - 0.5 * self.weights.norm2() / self.shards)
 
     def _start(self) -> None:
         """Initialize θ, and w, which follows from it."""
@@ -88,7 +94,7 @@ class ExponentiatedGradientRun(Run):
             gold = self.problem.arc_gold(i)
             self.theta.append(self.learner.beta * gold)
             _, mu = self.problem.arc_marginals(i, self.theta[i])
-            self.weights.add(self.problem.arc_features(i, gold - mu), self.learner.C)
+            self.weights.add(self.problem.arc_features(i, gold - mu), self.learner.C * self.shards)
 
     def _step(self, i: int) -> tuple[float, bool]:
         """Step on one example, shortened until the dual rises; return <e, μ> or H, and whether it moved."""
@@ -103,10 +109,11 @@ class ExponentiatedGradientRun(Run):
             log_partition, mu_tried = problem.arc_marginals(i, tried)
             value_tried = self._value(tried, costs, log_partition, mu_tried)
             difference = problem.arc_features(i, mu - mu_tried)
-            rise = value_tried - value + float(scores @ (mu_tried - mu)) - 0.5 * C * difference.norm2
+            bend = 0.5 * C * self.shards * difference.norm2
+            rise = value_tried - value + float(scores @ (mu_tried - mu)) - bend
             if rise >= 0.0:
                 self.theta[i] = tried
-                self.weights.add(difference, C)
+                self.weights.add(difference, C * self.shards)
                 self.rate = min(GROWTH * self.rate, LONGEST)
                 self.rates[i] = self.rate
                 return value_tried, len(difference) > 0
@@ -125,13 +132,6 @@ class ExponentiatedGradientRun(Run):
         if self.learner.objective == "margin":
             return float(costs @ mu)
         return log_partition - float(theta @ mu)
-
-    def _losses(self) -> tuple[float, float]:
-        """The sums of losses and of hinges at w."""
-        if self.learner.objective == "margin":
-            worst = self.problem.total(self.everyone, self.weights, Query.COST_AUGMENTED)
-            return worst.loss, worst.hinge
-        return self.problem.gradient(self.everyone, self.weights, Query.MARGINALS)[0], 0.0
 
     def last(self) -> Floats:
         return self.weights.values()
@@ -160,6 +160,7 @@ class ExponentiatedGradient(Trainer):
     name = "exponentiated_gradient"
     paper = "bartlett-2004"
     run_kind = ExponentiatedGradientRun
+    sharing: ClassVar[Sharing] = "dual"
 
     seed: int = parameter(0, "random seed of the order of examples", least=0)
     objective: str = parameter("margin", "what is minimized", choices=("margin", "log_linear"))
@@ -172,3 +173,18 @@ class ExponentiatedGradient(Trainer):
     def needs(self) -> frozenset[Query]:
         own = Query.COST_AUGMENTED if self.objective == "margin" else Query.MARGINALS
         return frozenset({Query.ARC_MARGINALS, own})
+
+    def complete(self, epoch: Epoch, problem: Problem, w: Weights) -> tuple[Epoch, bool]:
+        """The gap between the primal at w and the dual."""
+        everyone, half = np.arange(len(problem), dtype=np.int64), 0.5 * w.norm2()
+        if self.objective == "margin":
+            worst = problem.total(everyone, w, Query.COST_AUGMENTED)
+            loss, hinge = worst.loss, worst.hinge
+            primal = self.C * hinge + half
+        else:
+            loss, hinge = problem.gradient(everyone, w, Query.MARGINALS)[0], 0.0
+            primal = self.C * loss + half
+        dual = self.C * epoch.loss - half
+        gap = primal - dual
+        measures = {"primal": primal, "dual": dual, "gap": gap, **epoch.measures}
+        return replace(epoch, loss=loss, hinge=hinge, measures=measures), gap <= self.tolerance * primal

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from arbora._core import Weights
 from arbora.interfaces import Answer, Problem, Query
-from arbora.learners._online import OnlineTrainer
+from arbora.learners._online import OnlineTrainer, Sharing
 from arbora.settings import parameter
 from arbora.types import Longs
 
@@ -38,6 +39,7 @@ class Pegasos(OnlineTrainer):
 
     name = "pegasos"
     paper = "lee-2010"
+    sharing: ClassVar[Sharing] = "sums"
     needs = frozenset({Query.COST_AUGMENTED})
 
     lam: float = parameter(0.03, "λ, the weight of |w|²/2 against the mean hinge; 1/C", above=0.0)

@@ -94,7 +94,7 @@ class Watched:
 
     def __init__(self, problem: Problem, advance: Callable[[int], None]) -> None:
         self._problem: Any = problem
-        self._advance = advance
+        self.advance = advance
 
     def __len__(self) -> int:
         return len(self._problem)
@@ -105,19 +105,20 @@ class Watched:
             return member
 
         def counted(*arguments: Any) -> Any:
-            self._advance(len(arguments[0]) if name in SEVERAL_EXAMPLES else 1)
+            self.advance(len(arguments[0]) if name in SEVERAL_EXAMPLES else 1)
             return member(*arguments)
 
         return counted
 
     def gradient(self, indices: Longs, w: Weights, query: Query) -> tuple[float, Doubles]:
         """As the problem's own; reported piece by piece."""
-        pieces = np.array_split(indices, max(1, len(indices) // PIECE))
+        piece = getattr(self._problem, "piece", PIECE)
+        pieces = np.array_split(indices, max(1, len(indices) // piece))
         loss, gradient = self._problem.gradient(pieces[0], w, query)
-        self._advance(len(pieces[0]))
+        self.advance(len(pieces[0]))
         for piece in pieces[1:]:
             part_loss, part = self._problem.gradient(piece, w, query)
             loss += part_loss
             gradient += part
-            self._advance(len(piece))
+            self.advance(len(piece))
         return loss, gradient

@@ -11,12 +11,12 @@ masks. The loss is then the mean of both passes' losses, plus `consistency` time
 distributions of heads, labels and tags: the mean of both Kullback-Leibler divergences [liang-2021].
 
 On a CPU a batch is always cut into the same shards, which threads share, so the number of threads does not
-change the sum.
+change the sum. Several processes with the same network share them, too (`arbora.neural.group`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
@@ -30,6 +30,7 @@ from arbora.errors import InputError
 from arbora.interfaces import Answer, Cost, Family, GoldTree, Loss, PartKind, Query
 from arbora.losses.local import expected, head_rows
 from arbora.neural.data import Gold, TrainingData
+from arbora.neural.group import GradientGroup
 from arbora.neural.heads import Heads, Sentences, States
 from arbora.neural.run import MuonRun, NetworkRun
 from arbora.problems.base import BaseProblem
@@ -79,6 +80,7 @@ class NetworkProblem(BaseProblem):
         self.accumulate, self.device, self.threads = accumulate, device, threads
         self.lengths: Longs = data.reader.lengths.astype(np.int64)
         in_shards = device == "cpu" and not network.own_threads
+        self.group: GradientGroup | None = None
         self._pool = ThreadPoolExecutor(max_workers=min(threads, SHARDS)) if in_shards else None
 
     @property
@@ -123,22 +125,35 @@ class NetworkProblem(BaseProblem):
             value, tensor = loss(*numbered)
             return value, torch.autograd.grad(tensor, weights, materialize_grads=True)
 
-        count = self.accumulate if self._pool is None else SHARDS
-        order = chosen if count == 1 else chosen[np.argsort(-self.lengths[chosen], kind="stable")]
-        parts = [part for part in (order[i::count] for i in range(count)) if len(part)]
-        if self._pool is not None:
-            found = self.in_parallel(shard, enumerate(parts))
+        parts = self._parts(chosen)
+        total = 0.0
+        if self._pool is not None and parts:
+            found = self.in_parallel(shard, parts)
             for place, each in enumerate(weights):
                 each.grad = torch.stack([gradient[place] for _, gradient in found]).sum(dim=0)
-            return sum(value for value, _ in found)
-        for each in weights:
-            each.grad = torch.zeros_like(each)
-        total = 0.0
-        for number, part in enumerate(parts):
-            value, tensor = loss(number, part)
-            tensor.backward()
-            total += value
-        return total
+            total = sum(value for value, _ in found)
+        else:
+            for each in weights:
+                each.grad = torch.zeros_like(each)
+            for numbered in parts:
+                value, tensor = loss(*numbered)
+                tensor.backward()
+                total += value
+        return total if self.group is None else self._sum_over(self.group, weights, total)
+
+    def _parts(self, chosen: Longs) -> list[tuple[int, Longs]]:
+        """The parts of a batch that this process computes, numbered among all parts."""
+        rank, size = (0, 1) if self.group is None else (self.group.rank, self.group.size)
+        count = max(size, self.accumulate if self._pool is None else SHARDS)
+        order = chosen if count == 1 else chosen[np.argsort(-self.lengths[chosen], kind="stable")]
+        return [(i, order[i::count]) for i in range(rank, min(count, len(order)), size)]
+
+    def _sum_over(self, group: GradientGroup, weights: Sequence[Tensor], loss: float) -> float:
+        """Sum gradients over processes, and the loss, which is returned."""
+        group.add([each.grad for each in weights if each.grad is not None])
+        total = torch.tensor([loss], dtype=torch.float64, device=weights[0].device)
+        group.add([total])
+        return float(total)
 
     def in_parallel(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
         """Apply a function to all items: on a CPU by threads, on a GPU one after the other."""

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from arbora._core import SparseVector
-from arbora.interfaces import Answer, Problem
+from arbora.interfaces import Answer, Epoch, Problem
 from arbora.learners._online import OnlineRun, Run
 from arbora.types import Floats, Longs
 
@@ -78,12 +78,12 @@ class NetworkRun(OnlineRun):
         """Weights that AdamW does not update, and the number of matrices that each is made up of."""
         return {}
 
-    def fit(self, callbacks: Any) -> Any:
+    def pass_over(self, number: int, done: int | None = None) -> Epoch:
         """With PyTorch's own threads set aside if shards of a batch have theirs."""
         threads = torch.get_num_threads()
         torch.set_num_threads(self._problem.threads if self._problem.network.own_threads else 1)
         try:
-            return super().fit(callbacks)
+            return super().pass_over(number, done)
         finally:
             torch.set_num_threads(threads)
 

@@ -59,9 +59,19 @@ class LinearRecipe(Recipe):
 
     def scorer_options(self) -> dict[str, Any]:
         """The templates, the number of labels, and which of them each pair of tags had."""
-        count = len(self.names.labels)
-        seen = np.asarray(self.train.seen_labels(count))
-        return {"templates": self.template_sets.create(self.config.features), "labels": count, "seen": seen}
+        count, templates = len(self.names.labels), self.template_sets.create(self.config.features)
+        return {"templates": templates, "labels": count, "seen": self.seen}
+
+    @cached_property
+    def seen(self) -> Any:
+        """Which labels each pair of tags has, see `HashedScorer`."""
+        return np.asarray(self.train.seen_labels(len(self.names.labels)))
+
+    def scorer_parts(self) -> Any:
+        return self.seen
+
+    def put_scorer(self, parts: Any) -> None:
+        self.seen = parts
 
     def linear_scorer(self, done: Done, **more: Any) -> Any:
         """The linear scorer with its weights; trees and labels share a vector, unless labels have a stage."""

@@ -141,7 +141,6 @@ class NeuralRecipe(Recipe):
         c: TrainConfig = arguments[0]
         self.start = None if c.start is None else load_start(c.start)
         super().__init__(*arguments)
-        self.guide_trees: GuideTrees | None = None
         is_tagged = self.config.tags != "none" and self.config.encoder is None
         given = tuple(name for name in GIVEN if is_tagged and filled(self.columns, name))
         if self.start is not None:
@@ -195,8 +194,15 @@ class NeuralRecipe(Recipe):
         return found
 
     def put_guide(self, trees: GuideTrees) -> None:
-        self.guide_trees = trees
+        super().put_guide(trees)
         self.__dict__.pop("scorer", None)  # made without the labels of these trees
+
+    def scorer_parts(self) -> Any:
+        return type(self.scorer), self.scorer.to_parts()
+
+    def put_scorer(self, parts: Any) -> None:
+        kind, own = parts
+        self.__dict__["scorer"] = kind.from_parts(*own, self.names)
 
     @cached_property
     def device(self) -> str:

@@ -14,6 +14,7 @@ import os
 import time
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -30,7 +31,7 @@ from arbora.errors import InputError, ModelError
 from arbora.formatting import show_scores
 from arbora.interfaces import Progress, Query
 from arbora.learners._online import require_answers
-from arbora.learners.stage import Best
+from arbora.learners.stage import Best, Stage
 from arbora.parsing.calibration import fit_temperatures
 from arbora.parsing.parser import Parser
 from arbora.progress import Observer, Scores
@@ -40,6 +41,7 @@ from arbora.training.annotation import Fold, check_treebank, fold_names, jackkni
 from arbora.training.config import TrainConfig, storable
 from arbora.training.jobs import run_all
 from arbora.training.resolve import TreebankShape, resolve
+from arbora.training.share import Share
 from arbora.training.stacking import Guide, guide_scores, guide_trees
 from arbora.types import Floats, Ints, Longs
 
@@ -55,6 +57,13 @@ CHANGED = {
     "text file": "the file of text has changed",
 }
 """What to print if a checksum differs."""
+WAYS = {
+    "sums": "each step sums over all of them; the model is that of one process",
+    "dual": "each raises its part of the dual; the optimum is that of one process",
+    "mixing": "each learns from its own sentences, and their weights are mixed after each epoch",
+    "replicas": "each computes a part of every batch; the model is that of one process",
+}
+"""How workers train one model, see `arbora.distributed.sharing`."""
 
 
 class ParserTraining:
@@ -71,15 +80,17 @@ class ParserTraining:
         like: Parser | None = None,
         soft: SoftTrees | None = None,
         pool: Pool | None = None,
+        together: bool = False,
     ) -> None:
         """`dev` was checked, see `check_dev`; `clusters` are those of the configuration.
 
         `like`: a parser whose word vectors are used again. `soft`: probabilities of trees to learn from.
-        `pool`: workers for the folds of a guide.
+        `pool`: workers for the folds of a guide; if `together`, they also train the parser, all at once.
         """
         check_treebank(train, labelled=config.labels != "none", partial=config.learns_from_parts)
         c = self.config = resolve(config, train)
         self.columns, self.threads, self.observer, self.pool = train, threads, observer, pool
+        self.shared_by = pool if together and pool is not None and pool.count > 1 else None
         self.guide = None if config.stack is None else Guide.load(config.stack)
         self.guide_scores: dict[str, Scores] = {}
         if self.guide is not None:
@@ -114,6 +125,8 @@ class ParserTraining:
         same: dict[str, Any] = {"config": storable(self.config), "data": self.fingerprint}
         if self.guide is not None:
             same["guide"] = self.guide.checksum
+        if self.shared_by is not None:
+            same["workers"] = self.shared_by.count
         if path is not None:
             same |= {f"{name} file": file_checksum(file) for name, file in self.config.word_files.items()}
         checkpoint = Checkpoint(path, same)
@@ -135,6 +148,8 @@ class ParserTraining:
         about: dict[str, Any] = {"config": storable(self.config), "epochs": reports}
         if self.guide is not None:
             about["guide"] = self.guide_scores
+        if self.shared_by is not None:
+            about["workers"] = self.shared_by.count
         parser = self._decide_trees(replace(self.recipe.parser(done), about=about))
         if calibrate and self.recipe.dev is not None and Query.MARGINALS in parser.queries:
             try:
@@ -187,10 +202,27 @@ class ParserTraining:
                 self.observer.note(f"no checkpoint after epoch {progress.epoch.number}: {error}")
 
         going_on = checkpoint.going_on if checkpoint.stage == name else None
-        best, interrupted = stage.run(self.observer, keep, going_on)
+        with self._shared(stage, done) as used:
+            best, interrupted = used.run(self.observer, keep, going_on)
         if best.weights is not None:
             checkpoint.finished[name] = best
         return best, interrupted
+
+    @contextmanager
+    def _shared(self, stage: Stage, done: dict[str, Floats]) -> Iterator[Stage]:
+        """The stage, trained by workers together if there are some; those before trees are short."""
+        if self.shared_by is None or stage.name != "tree":
+            yield stage
+            return
+        from arbora.distributed.sharing import dealt, shared, way_of
+        from arbora.distributed.team import open_team
+
+        way = way_of(stage.learner, stage.problem)
+        self.observer.note(f"{self.shared_by.count} workers: {WAYS[way]}")
+        with open_team(self.shared_by) as team:
+            parts = dealt(len(self.columns), team.count, way)
+            team.set("take", [(Share.of(self.recipe, part),) for part in parts])
+            yield shared(stage, team, done)
 
     def _decide_trees(self, parser: Parser) -> Parser:
         """The parser with its scores on dev, over projective trees if `decode` says so or they are better."""

@@ -113,6 +113,7 @@ def train(
     segmenter: Segmenter | None = None,
     soft: SoftTrees | None = None,
     pool: Pool | None = None,
+    together: bool = False,
 ) -> Trained:
     """Train all parts of a model that the treebank has annotation for; evaluate on `dev` after each epoch.
 
@@ -124,7 +125,8 @@ def train(
     training goes on from it, to the same bytes as without the interruption. Ctrl-C ends the parser's training
     and keeps the best epoch so far. `segmenter` is used instead of a new one. `soft`: probabilities of the
     treebank's heads and labels, from which a neural parser learns. `pool`: workers for the folds of
-    jackknifing.
+    jackknifing; if `together`, they also train the parser, all at once. Some learners then find other weights
+    than in one process: docs/distributed-training.md.
     """
     require_threads(threads)
     settings = make_config(config)
@@ -137,7 +139,8 @@ def train(
         dev_columns = gather(dev, check_treebank, "dev")
     settings = check(columns, dev_columns, settings, observer)
     inputs = prepare(columns, dev_columns, settings, threads, observer, segmenter, pool)
-    return train_parser(inputs, settings, threads, observer, checkpoint, resume=resume, soft=soft, pool=pool)
+    own: dict[str, Any] = {"resume": resume, "soft": soft, "pool": pool, "together": together}
+    return train_parser(inputs, settings, threads, observer, checkpoint, **own)
 
 
 def check(columns: Columns, dev: Columns | None, config: TrainConfig, observer: Observer) -> TrainConfig:
@@ -256,11 +259,13 @@ def train_parser(
     resume: bool = False,
     soft: SoftTrees | None = None,
     pool: Pool | None = None,
+    together: bool = False,
 ) -> Trained:
     """Train the parser, the last part of a model; see `train`."""
     tools, dev = inputs.tools, inputs.dev
     clusters = tools.clusters if config.recipe.has_clusters else None
-    training = ParserTraining(inputs.train, dev, config, threads, observer, clusters, soft=soft, pool=pool)
+    more: dict[str, Any] = {"soft": soft, "pool": pool, "together": together}
+    training = ParserTraining(inputs.train, dev, config, threads, observer, clusters, **more)
     parser, interrupted = training.run(checkpoint, resume=resume)
     scores: Scores = parser.about["dev"]
     reports = [*tools.reports, *parser.about["epochs"]]

@@ -170,6 +170,7 @@ class Recipe(ABC):
         c = self.config = config
         self.like: Parser | None = None
         self.soft: SoftTrees | None = None
+        self.guide_trees: GuideTrees | None = None
         self.guide, self.threads, self.observer = guide, threads, observer
         self.learner = c.make_learner()
         trees, roots = cast("Trees", c.trees), cast("Roots", c.roots)
@@ -269,7 +270,17 @@ class Recipe(ABC):
 
     def put_guide(self, trees: GuideTrees) -> None:
         """Add a guide's trees to the sentences to train on."""
+        self.guide_trees = trees
         self.train.set_guide(*trees)
+
+    def scorer_parts(self) -> Any:
+        """What the same recipe over other sentences needs to make the same scorer, for `put_scorer`."""
+        return self.scorer.to_parts()
+
+    def put_scorer(self, parts: Any) -> None:
+        """Take the scorer of the same recipe over other sentences."""
+        made: Any = scorers.factory(self.config.scorer)
+        self.__dict__["scorer"] = made.from_parts(*parts, self.names)
 
     def better_settings(self) -> list[str]:
         """Settings with which more queries are answered, in words."""
