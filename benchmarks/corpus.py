@@ -33,7 +33,7 @@ from rich.table import Table
 import arbora
 from arbora.data.raw_text import raw_text
 from arbora.data.treebank import read_columns
-from arbora.distributed import CorpusOptions, parse
+from arbora.distributed import CorpusOptions, Pool, parse
 from arbora.distributed.engines import Make, Outcome, Workers, engines
 from arbora.distributed.folder import Journal
 from arbora.progress import Observer
@@ -135,13 +135,13 @@ def speed_rows(folder: Path) -> dict[str, Any]:
     for number in range(FILES):
         (source / f"{number}.txt").write_text(whole, "utf-8")
     rows: dict[str, dict[str, float]] = {
-        "1 process": rate(source, folder / "one", workers=1),
-        "2 processes": rate(source, folder / "two", workers=2),
+        "1 process": rate(source, folder / "one", pool=Pool()),
+        "2 processes": rate(source, folder / "two", pool=Pool(count=2)),
         "1 thread": threaded_rate(source, 1),
         "2 threads": threaded_rate(source, 2),
     }
     try:
-        rows["2 Ray actors"] = rate(source, folder / "ray", workers=2, engine="ray")
+        rows["2 Ray actors"] = rate(source, folder / "ray", pool=Pool("ray", 2))
     except arbora.InputError as error:
         print(f"Ray: {error}", file=sys.stderr)
     ratios = {"2 processes": rows["2 processes"]["words/s"] / rows["1 process"]["words/s"]}
@@ -156,7 +156,7 @@ def books_rows(folder: Path, words_per_second: float) -> dict[str, float]:
     for number in range(10_000):
         (source / f"{number:05d}.txt").write_bytes(b"x")
     begun = time.monotonic()
-    parse([str(source)], folder / "books-out", engine="instant", workers=2)
+    parse([str(source)], folder / "books-out", pool=Pool("instant", 2))
     each = (time.monotonic() - begun) / 10_000
     seconds = MEGABYTES * 1e6 / 5.3 / words_per_second  # bytes per word of English
     return {"seconds per shard": each, "share of bookkeeping, %": 100 * each / seconds}
@@ -171,12 +171,12 @@ def scale_rows(folder: Path) -> dict[str, float]:
             (inner / f"{other:03d}.txt").touch()
     (source / "000" / "000.txt").write_bytes(b"x")
     begun = time.monotonic()
-    first = parse([str(source)], folder / "many-out", engine="instant", workers=2)
+    first = parse([str(source)], folder / "many-out", pool=Pool("instant", 2))
     middle = time.monotonic()
     for path in list((folder / "many-out" / "100").iterdir()):
         path.unlink()
     between = time.monotonic()
-    again = parse([str(source)], folder / "many-out", engine="instant", workers=2)
+    again = parse([str(source)], folder / "many-out", pool=Pool("instant", 2))
     end = time.monotonic()
     assert (first.parsed, again.parsed) == (200_000, 1000)
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -198,7 +198,7 @@ def memory_rows(folder: Path) -> dict[str, dict[str, float]]:
         ended = threading.Event()
         watcher = threading.Thread(target=_watch, args=(peaks, ended))
         watcher.start()
-        report = parse([str(source)], folder / f"memory-out{millions}", workers=2)
+        report = parse([str(source)], folder / f"memory-out{millions}", pool=Pool(count=2))
         ended.set()
         watcher.join()
         rows[f"{report.words:,} words"] = {**peaks, "words/s": report.words_per_second}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline_toys import conllu, trained
 
-from arbora.distributed import CorpusOptions, parse
+from arbora.distributed import CorpusOptions, Pool, parse
 
 OWN = ("_manifest.json", "_report.json", "_failed.jsonl", "_journal")
 
@@ -53,5 +53,5 @@ def model():
 
 def parse_all(source, target, **options):
     """Parse a corpus by two local workers, in small shards."""
-    given = {"workers": 2, "options": CorpusOptions(shard_size=700), **options}
+    given = {"pool": Pool(count=2), "options": CorpusOptions(shard_size=700), **options}
     return parse([str(source)], target, given.pop("model", None) or model(), **given)

@@ -11,7 +11,7 @@ from pipeline_toys import conllu
 
 from arbora.data.columns import parse_text
 from arbora.data.treebank import read
-from arbora.distributed import CorpusOptions, parse
+from arbora.distributed import CorpusOptions, Pool, parse
 from arbora.errors import InputError
 
 
@@ -24,7 +24,7 @@ def source(tmp_path_factory):
 def expected(source, tmp_path_factory):
     """What one worker makes of the corpus."""
     target = tmp_path_factory.mktemp("corpus") / "out"
-    report = parse_all(source, target, workers=1)
+    report = parse_all(source, target, pool=Pool())
     assert (report.failures, report.is_finished, report.done) == (0, True, report.shards)
     return outputs(target)
 
@@ -59,7 +59,7 @@ def test_documents_keep_their_ids(expected):
 def test_engines_and_workers_make_no_difference(engine, source, expected, tmp_path):
     if engine == "ray":
         pytest.importorskip("ray", reason="ray is not installed")
-    report = parse_all(source, tmp_path / "out", engine=engine)
+    report = parse_all(source, tmp_path / "out", pool=Pool(engine, 2))
     assert outputs(tmp_path / "out") == expected
     assert (report.parsed, report.workers) == (report.shards, 2)
     assert json.loads((tmp_path / "out/_report.json").read_text())["words"] == report.words > 0
@@ -154,7 +154,7 @@ def test_bad_rows_do_not_lose_the_others(tmp_path):
 
 def test_shards_that_take_too_long_fail(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("Ann calls Bob. " * 20_000)
-    report = parse([str(tmp_path / "a.txt")], tmp_path / "out", model(), workers=1, time_limit=0.01)
+    report = parse([str(tmp_path / "a.txt")], tmp_path / "out", model(), pool=Pool(), time_limit=0.01)
     assert (report.failed, report.done) == (1, 0)
     assert "TimeLimitError" in (tmp_path / "out/_failed.jsonl").read_text()
     assert outputs(tmp_path / "out") == {}
@@ -163,7 +163,7 @@ def test_shards_that_take_too_long_fail(tmp_path, monkeypatch):
 def test_pipes_are_no_files_of_a_corpus(tmp_path):
     os.mkfifo(tmp_path / "a.txt")
     with rejects(InputError, field="inputs"):
-        parse([str(tmp_path / "a.txt")], tmp_path / "out", model(), workers=1)
+        parse([str(tmp_path / "a.txt")], tmp_path / "out", model(), pool=Pool())
 
 
 def test_two_runs_do_not_share_a_folder(source, tmp_path):

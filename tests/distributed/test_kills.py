@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 from corpus_toys import model, outputs, parse_all, write_corpus
 
-from arbora.distributed import CorpusOptions
+from arbora.distributed import CorpusOptions, Pool
 
 KILLS = int(os.environ.get("ARBORA_KILLS", "3"))
 RUN = """
 import sys
-from arbora.distributed import CorpusOptions, parse
+from arbora.distributed import CorpusOptions, Pool, parse
 source, target, model, engine = sys.argv[1:]
-parse([source], target, model, workers=2, engine=engine, options=CorpusOptions(shard_size=300))
+parse([source], target, model, pool=Pool(engine, 2), options=CorpusOptions(shard_size=300))
 """
 
 
@@ -36,7 +36,7 @@ def corpus(tmp_path_factory):
     for number in range(5):
         (source / f"more{number}.txt").write_text(text)
     model().save(folder / "m.arbora")
-    parse_all(source, folder / "expected", workers=1, options=CorpusOptions(shard_size=300))
+    parse_all(source, folder / "expected", pool=Pool(), options=CorpusOptions(shard_size=300))
     return folder, outputs(folder / "expected")
 
 

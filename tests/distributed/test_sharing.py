@@ -16,7 +16,7 @@ from arbora._core import Weights
 from arbora.cli.main import app
 from arbora.distributed.engines import Pool, WorkerLostError, open_workers
 from arbora.distributed.local import LocalWorkers
-from arbora.distributed.shard import Passed, Shard
+from arbora.distributed.share_worker import Passed, ShareWorker
 from arbora.distributed.sharing import dealt, mixed, shared, way_of
 from arbora.distributed.team import Team
 from arbora.errors import InputError, ModelError
@@ -45,7 +45,7 @@ FOR_TOYS = {
 
 @pytest.fixture(scope="module")
 def workers():
-    with open_workers("local", Shard, 2) as opened:
+    with open_workers("local", ShareWorker, 2) as opened:
         yield opened
 
 

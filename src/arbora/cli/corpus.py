@@ -79,7 +79,9 @@ def parse_corpus(
     chosen: CorpusOptions,
     context: typer.Context,
     *,
+    workers: int | None,
     engine: str,
+    address: str | None,
     quiet: bool,
     **more: Any,
 ) -> None:
@@ -98,13 +100,13 @@ def parse_corpus(
     # These take long to import, and few runs need them.
     from arbora.cli.progress import TerminalProgress
     from arbora.distributed.corpus import parse
-    from arbora.distributed.engines import engines
+    from arbora.distributed.engines import Pool, cores
 
     with options.usage_errors():
-        engines.factory(engine)
+        pool = Pool(engine, workers or cores(), address)
     model = existing_model(models[0]) if models else None
     with TerminalProgress(quiet=quiet) as progress:
-        report = parse(sources, output, model, options=chosen, engine=engine, observer=progress, **more)
+        report = parse(sources, output, model, options=chosen, pool=pool, observer=progress, **more)
     if not quiet:
         say(_summary(report))
     if report.failures:

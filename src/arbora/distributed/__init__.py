@@ -6,6 +6,7 @@ other libraries; `sharing` trains one model on several workers.
 
 from arbora.distributed.batches import ParseBatch
 from arbora.distributed.corpus import Report, parse
+from arbora.distributed.engines import Pool
 from arbora.distributed.parse_shard import CorpusOptions
 
-__all__ = ["CorpusOptions", "ParseBatch", "Report", "parse"]
+__all__ = ["CorpusOptions", "ParseBatch", "Pool", "Report", "parse"]

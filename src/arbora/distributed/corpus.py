@@ -1,7 +1,7 @@
 """Parse a corpus into a folder, on all cores or on a cluster; a rerun does only what is missing.
 
     >>> from arbora.distributed import parse
-    >>> report = parse(["texts/"], "parsed/", engine="local")        # doctest: +SKIP
+    >>> report = parse(["texts/"], "parsed/")        # doctest: +SKIP
 
 The corpus is cut into shards (`shards`), each of which becomes one file (`parse_shard`); `folder` says what
 else is written. The same inputs, model and options give the same files, byte for byte, on any engine with any
@@ -19,7 +19,7 @@ from time import monotonic
 from typing import Any
 
 from arbora import __version__
-from arbora.distributed.engines import Outcome, open_workers, run_tasks
+from arbora.distributed.engines import Outcome, Pool, cores, run_tasks
 from arbora.distributed.folder import CorpusFolder, Journal
 from arbora.distributed.inputs import find_inputs
 from arbora.distributed.parse_shard import LONGEST_REASON, CorpusOptions, Counts, parse_shard
@@ -103,17 +103,15 @@ def parse(
     model: Pipeline | str | os.PathLike[str] | None = None,
     *,
     options: CorpusOptions | None = None,
-    engine: str = "local",
-    workers: int | None = None,
-    address: str | None = None,
+    pool: Pool | None = None,
     time_limit: float | None = None,
     retry_failed: bool = False,
     observer: Observer | None = None,
 ) -> Report:
     """Parse files, folders and patterns into a folder of CoNLL-U, JSON lines or Parquet files.
 
-    `model`: a pipeline or the name of one; the bundled English one by default. `workers`: one per core unless
-    given. `address`: of a Ray cluster. A shard that takes more than `time_limit` seconds, or that cannot be
+    `model`: a pipeline or the name of one; the bundled English one by default. `pool`: the workers; one
+    process per core by default. A shard that takes more than `time_limit` seconds, or that cannot be
     parsed, is recorded in `_failed.jsonl`, and the rest goes on; later runs leave it out unless
     `retry_failed`. On a cluster, inputs and the folder must have the same paths on all machines.
     """
@@ -123,8 +121,7 @@ def parse(
             f"expected a list of names, got {os.fspath(inputs)!r}; put it in [ ]", field="inputs"
         )
     pipeline = model if isinstance(model, Pipeline) else load(model)
-    if address is not None and engine != "ray":
-        raise InputError(f"address: only for engine = ray, got engine = {engine}")
+    pool = pool or Pool(count=cores())
     found = find_inputs([os.fspath(each) for each in inputs])
     if any(each.kind != "treebank" for each in found):
         pipeline.require_segmenter()
@@ -133,15 +130,19 @@ def parse(
     place.open()
     try:
         place.check_manifest(about, found)
-        run = Run(place, options, observer, Report(engine=engine), retry_failed=retry_failed)
+        run = Run(
+            place,
+            options,
+            observer,
+            Report(engine=pool.engine, workers=pool.count),
+            retry_failed=retry_failed,
+        )
         run.plan(count_shards(found, options.shard_size))
         left = run.left(plan_shards(found, options.shard_size))
         first = next(left, None)  # no workers are started for nothing
         if first is not None:
             make = partial(ShardParser, pipeline, options, str(place.path))
-            more = {} if address is None else {"address": address}
-            with open_workers(engine, make, workers, **more) as opened:
-                run.report.workers = opened.count
+            with pool.open(make) as opened:
                 run.follow(run_tasks(opened, "parse", _chained(first, left), limit=time_limit))
         return run.end()
     finally:

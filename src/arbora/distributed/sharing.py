@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from arbora._core import Weights
-from arbora.distributed.shard import Passed, Way, unpacked
+from arbora.distributed.share_worker import Passed, Way, unpacked
 from arbora.distributed.team import Team
 from arbora.errors import InputError
 from arbora.interfaces import Answer, Epoch, Problem, Query

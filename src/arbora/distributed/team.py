@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from typing import Any
 
 from arbora.distributed.engines import ATTEMPTS, Outcome, Pool, WorkerLostError, Workers
-from arbora.distributed.shard import Shard
+from arbora.distributed.share_worker import ShareWorker
 
 
 @contextmanager
 def open_team(pool: Pool) -> Iterator[Team]:
     """Start the workers of a pool."""
-    with pool.open(Shard) as workers:
+    with pool.open(ShareWorker) as workers:
         yield Team(workers)
 
 
 class Team:
-    """Workers with a `Shard` each. What they hold survives the loss of a worker, as far as `replays` says."""
+    """Workers with a `ShareWorker` each; what they hold survives a lost worker, as far as `replays` says."""
 
     def __init__(self, workers: Workers) -> None:
         self.workers, self.count = workers, workers.count
@@ -28,7 +28,7 @@ class Team:
         self._lost = 0
 
     def begin(self, *arguments: Any, replays: bool) -> None:
-        """Begin a stage of training in all workers, see `Shard.begin`."""
+        """Begin a stage of training in all workers, see `ShareWorker.begin`."""
         self.replays = replays
         for method in ("begin", "hold", "start"):
             self._held.pop(method, None)

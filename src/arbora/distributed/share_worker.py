@@ -44,7 +44,7 @@ class Passed(NamedTuple):
     ticks: float
 
 
-class Shard:
+class ShareWorker:
     """Takes one call at a time; what calls leave here stays."""
 
     def __init__(self) -> None:
