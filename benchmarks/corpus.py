@@ -16,6 +16,7 @@ memory  The largest resident set of the process that hands out shards, and of it
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import resource
@@ -144,10 +145,13 @@ def speed_rows(folder: Path) -> dict[str, Any]:
         rows["2 Ray actors"] = rate(source, folder / "ray", pool=Pool("ray", 2))
     except arbora.InputError as error:
         print(f"Ray: {error}", file=sys.stderr)
+    plain = (folder / "one" / "0.txt.00000.conllu").read_bytes()
+    words = sum(line[:1].isdigit() and "-" not in line.split("\t")[0] for line in plain.decode().split("\n"))
+    sizes = {"CoNLL-U": len(plain) / words, "CoNLL-U, --gzip": len(gzip.compress(plain, 6)) / words}
     ratios = {"2 processes": rows["2 processes"]["words/s"] / rows["1 process"]["words/s"]}
     if "2 Ray actors" in rows:
         ratios["Ray"] = rows["2 Ray actors"]["words/s"] / rows["2 processes"]["words/s"]
-    return {"rows": rows, "ratios": ratios}
+    return {"rows": rows, "ratios": ratios, "bytes per word": sizes}
 
 
 def books_rows(folder: Path, words_per_second: float) -> dict[str, float]:
@@ -259,7 +263,8 @@ def main() -> int:
                 show("memory, MB", rows)
             elif part == "speed":
                 show("speed", rows["rows"])
-                show("ratio", {each: {"to": value} for each, value in rows["ratios"].items()})
+                show("ratio", {"to 1 process; to processes": rows["ratios"]})
+                show("bytes per word", {"output": rows["bytes per word"]})
             else:
                 show(part, {part: rows})
     for figures in (found.get("speed", {}).get("ratios"), found.get("books"), found.get("scale")):
