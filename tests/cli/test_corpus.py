@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -83,6 +85,27 @@ def test_options_that_do_not_fit_are_rejected(parse, arguments):
 def test_unknown_inputs_are_data_errors(parse):
     Path("a.txt").write_text("Ann calls Bob.")
     assert parse("a.txt", "missing", "-o", "out").status == 1
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stopped_run_goes_on_later(parse, saved, number, status, tmp_path):
+    (tmp_path / "in").mkdir()
+    for name in range(30):
+        (tmp_path / "in" / f"{name}.txt").write_text("Ann calls the dogs. " * 2000)
+    command = [sys.executable, "-m", "arbora", "parse", "in", "-o", "out", "-m", str(saved), "--quiet"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        end = time.monotonic() + 60
+        while not list(tmp_path.glob("out/*.conllu")) and time.monotonic() < end:
+            time.sleep(0.02)
+        process.send_signal(number)
+        assert "same command" in process.communicate()[1]
+    assert process.returncode == status
+    assert list(Path("out").rglob(".*")) == []
+    before = len(outputs("out"))
+    assert 0 < before < 30
+    assert parse("in", "-o", "out").status == 0
+    assert len(outputs("out")) == 30
+    assert json.loads(Path("out/_report.json").read_text())["parsed"] == 30 - before
 
 
 def test_lines_are_answered_as_they_come(saved):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from arbora.cli import options
-from arbora.cli.console import counted, say, show_seconds
+from arbora.cli.console import counted, say, show_seconds, stopped
 from arbora.cli.files import existing_model
 from arbora.cli.inputs import is_text
 from arbora.cli.outputs import OutputFormat
@@ -105,8 +105,11 @@ def parse_corpus(
     with options.usage_errors():
         pool = Pool(engine, workers or cores(), address)
     model = existing_model(models[0]) if models else None
-    with TerminalProgress(quiet=quiet) as progress:
-        report = parse(sources, output, model, options=chosen, pool=pool, observer=progress, **more)
+    try:
+        with TerminalProgress(quiet=quiet) as progress:
+            report = parse(sources, output, model, options=chosen, pool=pool, observer=progress, **more)
+    except KeyboardInterrupt:
+        raise stopped("; the same command parses what is missing") from None
     if not quiet:
         say(_summary(report))
     if report.failures:

@@ -174,8 +174,10 @@ class TerminalProgress(Silent):
 
     def _count_of(self) -> str:
         """How far a task without bars is, and how long it will still take."""
-        if not self._total or not self._steps:
-            return f"{counted(self._steps, self._unit)}"
+        if not self._total:
+            return counted(self._steps, self._unit)
+        if not self._steps:
+            return f"0 of {counted(self._total, self._unit)}"
         left = (time.monotonic() - self._begun) / self._steps * (self._total - self._steps)
         return f"{self._steps:,} of {counted(self._total, self._unit)}, {show_seconds(left)} left"
 
