@@ -394,3 +394,8 @@ def _checked_heads(heads: Sequence[int | None] | None, n: int) -> tuple[int, ...
     # With the root as head of all others, a cycle among the known heads is still found.
     Tree.from_heads([0 if head == NO_HEAD else head for head in known])
     return known
+
+
+def unparsed(given: Any) -> Any:
+    """The sentence that a parsed one holds (`arbora.parsing.parsed.Parsed`); anything else as it is."""
+    return getattr(given, "sentence", given)

@@ -13,12 +13,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, pairwise
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from arbora.data.columns import Columns, Format, columns_of, data_error, native_reader
-from arbora.data.sentence import Origin, Sentence
+from arbora.data.sentence import Origin, Sentence, unparsed
 from arbora.errors import DataError, InputError, as_utf8, require_known
 from arbora.interfaces import Roots
 from arbora.storage.files import Source, name_of, naming_errors, open_input, open_output, read_bytes
@@ -182,8 +182,9 @@ def gather(given: Treebank, check: Callable[[Columns], None], what: str = "treeb
     named: list[Columns] = []
     for loose, group in groupby(given, lambda part: _holds_sentences(part, what)):
         if loose:
-            sentences = ([part] if isinstance(part, Sentence) else part for part in group)
-            parts.append(columns_of(chain.from_iterable(cast("Iterable[Iterable[Sentence]]", sentences))))
+            sentences = ([part] if isinstance(unparsed(part), Sentence) else part for part in group)
+            whole = chain.from_iterable(cast("Iterable[Iterable[Sentence]]", sentences))
+            parts.append(columns_of(map(unparsed, whole)))
         else:
             read = [gather(cast("Columns | Source", part), check, what) for part in group]
             named += read
@@ -202,8 +203,8 @@ def _is_file(given: object) -> bool:
 def _holds_sentences(part: object, what: str) -> bool:
     if isinstance(part, Columns) or _is_file(part):
         return False
-    if isinstance(part, Sentence) or (
-        isinstance(part, Sequence) and all(isinstance(each, Sentence) for each in part)
+    if isinstance(unparsed(part), Sentence) or (
+        isinstance(part, Sequence) and all(isinstance(unparsed(each), Sentence) for each in part)
     ):
         return True
     raise InputError(f"{what}: expected {TREEBANK_KINDS}, got a list of {type(part).__name__}")
@@ -214,14 +215,17 @@ def write(
 ) -> int:
     """Write sentences to a path, `-` (stdout) or file object; return their number.
 
-    The format is the sentences' own, whatever the target's name; `convert` changes it. `same`: in the layout
-    they were read in, byte for byte. `standard`: LF, one blank line after each, no byte order mark. `.gz`
-    compresses. A path is replaced only when all is written.
+    The format is the sentences' own, whatever the target's name; `convert` changes it. Parsed sentences get
+    their probabilities in MISC and comments, as `arbora parse --probabilities` writes them. `same`: in the
+    layout they were read in, byte for byte. `standard`: LF, one blank line after each, no byte order mark.
+    `.gz` compresses. A path is replaced only when all is written.
     """
     require_known("layout", layout, ("same", "standard"))
     count = 0
     with open_output(target) as stream:
-        for sentence, following in pairwise(chain(sentences, [None])):
+        items: Iterable[Any] = chain(sentences, [None])
+        for given, following in pairwise(items):
+            sentence: Any = given.annotated() if hasattr(given, "annotated") else given
             if not isinstance(sentence, Sentence):
                 got = type(sentence).__name__
                 raise InputError(f"write: expected an iterable of Sentence, got one of {got}")

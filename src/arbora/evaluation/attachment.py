@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from arbora.data.sentence import unparsed
 from arbora.errors import DataError, InputError, require_known
 from arbora.evaluation.scores import Agreement, Attachment, Evaluation, PerSentence, PunctuationRule, Scores
 from arbora.types import Bools, Longs
@@ -136,7 +137,8 @@ def pairs(
 ) -> Iterator[tuple[Sentence, Sentence]]:
     """Pair sentences; DataError unless they have the same words, all with heads."""
     gold_name, predicted_name = names
-    for number, (one, other) in enumerate(zip_longest(gold, predicted), start=1):
+    both = zip_longest(map(unparsed, gold), map(unparsed, predicted))
+    for number, (one, other) in enumerate(both, start=1):
         if other is None:
             expected = f"expected sentence {number} as at {place_of(one, gold_name)}, got the end"
             raise DataError(f"too few sentences: {expected}; {DIFFERENT}", source=predicted_name)

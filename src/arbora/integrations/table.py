@@ -2,10 +2,10 @@
 
 Columns: `document` (the last `# newdoc id`), `sentence` (from 0), `sent_id`, `id`, `form`, `lemma`,
 `upos`, `xpos`, `feats`, `head` (0 is the root), `deprel`, `deps`, `misc`, `start` and `end` (offsets in the
-text, from `TokenRange=` in MISC), `head_probability`, `label_probability`, `tree_probability` (given, or from
-MISC and comments as `arbora parse --probabilities` writes them), and `other_lines`: the sentence's comments,
-multiword tokens and empty nodes, at its first word. `_` in CoNLL-U is null: tables round-trip. Texts are
-dictionary-encoded.
+text, as words know them or from `TokenRange=` in MISC), `head_probability`, `label_probability`,
+`tree_probability` (given, or from MISC and comments as `arbora parse --probabilities` writes them), and
+`other_lines`: the sentence's comments, multiword tokens and empty nodes, at its first word. `_` in CoNLL-U is
+null: tables round-trip. Texts are dictionary-encoded.
 
 Files are written and read in row groups: a corpus of any length takes the same memory.
 Needs pyarrow: `pip install 'arbora-nlp[table]'`.
@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice, pairwise
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -30,8 +30,16 @@ from arbora.storage.files import replacing
 from arbora.types import Doubles
 
 Given: TypeAlias = "Columns | Iterable[Sentence] | Iterable[Parsed]"
-Probabilities: TypeAlias = tuple[Doubles, Doubles, Doubles]
-"""Of the heads and labels of W words, and of the trees of S sentences; NaN for unknown."""
+
+
+class Known(NamedTuple):
+    """What sentences know of W words and S trees, beside their columns; NaN for unknown."""
+
+    starts: Doubles  # in the text, (W,)
+    ends: Doubles
+    probabilities: tuple[Doubles, Doubles, Doubles] | None
+    """Of heads and labels, (W,), and of trees, (S,); None: those in MISC and comments."""
+
 
 ROWS_PER_GROUP, ROWS_AT_ONCE, SENTENCES_AT_ONCE = 1 << 17, 1 << 14, 4096
 READ = ("sentence", "id", "head", "sent_id", "other_lines", *TEXT_COLUMNS)
@@ -46,8 +54,8 @@ def to_arrow(given: Given) -> Any:
     """Return a `pyarrow.Table`, one row per word. O(words)."""
     tables, first = [_empty_table()], 0
     document: str | None = None
-    for columns, probabilities in pieces(given):
-        table, document = _table(columns, first, probabilities, document)
+    for columns, known in pieces(given):
+        table, document = _table(columns, first, known, document)
         tables.append(table)
         first += len(columns)
     return _arrow().concat_tables(tables).unify_dictionaries()
@@ -75,9 +83,9 @@ class ParquetWriter:
         self._document: str | None = None
         self.sentences = 0
 
-    def write(self, columns: Columns, probabilities: Probabilities | None = None) -> None:
+    def write(self, columns: Columns, known: Known | None = None) -> None:
         """Add a piece; a row group is written when it has enough words."""
-        table, self._document = _table(columns, self.sentences, probabilities, self._document)
+        table, self._document = _table(columns, self.sentences, known, self._document)
         self._waiting.append(table)
         self.sentences += len(columns)
         if sum(table.num_rows for table in self._waiting) >= ROWS_PER_GROUP:
@@ -114,7 +122,7 @@ def is_parquet(name: str) -> bool:
     return name.lower().endswith(".parquet")
 
 
-def pieces(given: Any) -> Iterator[tuple[Columns, Probabilities | None]]:
+def pieces(given: Any) -> Iterator[tuple[Columns, Known | None]]:
     """Yield the corpus as arrays, some thousand sentences at a time."""
     if isinstance(given, Columns):
         yield given, None
@@ -127,23 +135,27 @@ def pieces(given: Any) -> Iterator[tuple[Columns, Probabilities | None]]:
         for kind in {type(each).__name__ for each in some if not isinstance(each, Sentence | Parsed)}:
             raise InputError(f"expected an iterable of Sentence or Parsed, got one of {kind}")
         columns = columns_of(each.sentence if isinstance(each, Parsed) else each for each in some)
-        yield columns, _probabilities(some) if any(isinstance(each, Parsed) for each in some) else None
+        yield columns, _known(some)
 
 
-def _probabilities(some: Sequence[Any]) -> Probabilities:
-    numbers: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
-    for each in some:
-        unknown = (None,) * len(each)
-        numbers[0].extend(getattr(each, "head_probabilities", unknown))
-        numbers[1].extend(getattr(each, "label_probabilities", unknown))
-        numbers[2].append(getattr(each, "probability", None))
-    heads, labels, trees = (np.array(each, dtype=np.float64) for each in numbers)
-    return heads, labels, trees
+def _known(some: Sequence[Any]) -> Known:
+    starts, ends, heads, labels = np.full((4, sum(map(len, some))), np.nan)
+    trees, at = np.full(len(some), np.nan), 0
+    for number, each in enumerate(some):
+        words = slice(at, at + len(each))
+        at = words.stop
+        sentence = each
+        if isinstance(each, Parsed):
+            sentence = each.sentence
+            heads[words], labels[words] = each.head_probabilities, each.label_probabilities
+            trees[number] = np.nan if each.probability is None else each.probability
+        for place, span in enumerate(sentence.spans or (), start=words.start):
+            starts[place], ends[place] = span
+    is_parsed = any(isinstance(each, Parsed) for each in some)
+    return Known(starts, ends, (heads, labels, trees) if is_parsed else None)
 
 
-def _table(
-    columns: Columns, first: int, given: Probabilities | None, document: str | None
-) -> tuple[Any, str | None]:
+def _table(columns: Columns, first: int, known: Known | None, document: str | None) -> tuple[Any, str | None]:
     """A table of the words, and the document that it ends in. O(words).
 
     Sentences are numbered from `first`; the first ones belong to `document`.
@@ -152,14 +164,18 @@ def _table(
     sentence = np.repeat(np.arange(len(columns)), np.diff(columns.offsets))
     numbers = (np.arange(columns.words) - columns.offsets[sentence] + 1).astype(np.int32)
     misc, misc_ids = columns.strings("misc"), columns.ids("misc")
-    start, end = _misc_numbers(misc, TOKEN_RANGE)[:, misc_ids]
     lines, sent_ids, newdocs, trees = _other_lines(columns)
     documents = [document]
     for new in newdocs:
         documents.append(documents[-1] if new is None else new)
-    if given is None:
-        heads, labels = (_misc_numbers(misc, f"{name}={PROBABILITY}") for name in (HEAD, LABEL))
-        given = (heads[0, misc_ids], labels[0, misc_ids], trees)
+    heads, labels = (_misc_numbers(misc, f"{name}={PROBABILITY}")[0, misc_ids] for name in (HEAD, LABEL))
+    start, end = _misc_numbers(misc, TOKEN_RANGE)[:, misc_ids]
+    if known is not None:
+        start, end = (
+            np.where(np.isnan(own), old, own) for own, old in ((known.starts, start), (known.ends, end))
+        )
+        if known.probabilities is not None:
+            heads, labels, trees = known.probabilities
 
     def optional(numbers: Doubles, kind: Any) -> Any:
         return pa.array(numbers, type=kind, from_pandas=True)  # NaN becomes null
@@ -183,9 +199,9 @@ def _table(
         **{name: texts(name) for name in TEXT_COLUMNS[5:]},
         "start": optional(start, pa.int32()),
         "end": optional(end, pa.int32()),
-        "head_probability": optional(given[0], pa.float64()),
-        "label_probability": optional(given[1], pa.float64()),
-        "tree_probability": optional(given[2][sentence], pa.float64()),
+        "head_probability": optional(heads, pa.float64()),
+        "label_probability": optional(labels, pa.float64()),
+        "tree_probability": optional(trees[sentence], pa.float64()),
         "other_lines": of_sentences(lines, pa.array(sentence, mask=numbers > 1)),
     }
     return pa.table(arrays), documents[-1]
