@@ -2,6 +2,7 @@
 
 import io
 
+import pytest
 from errors import rejects
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from arbora.data import treebank
 from arbora.data.columns import parse_sentence
 from arbora.data.sentence import Sentence
 from arbora.errors import DataError
+from arbora.storage.files import GZIP_MAGIC, ZSTD_MAGIC
 
 FORMATS = st.sampled_from(["conllu", "conllx"])
 # Pieces of which treebanks are made, so that sound and nearly sound files come up often.
@@ -26,9 +28,13 @@ TEXTS = st.lists(st.tuples(ROWS, st.sampled_from(["\n", "\n", "\r\n", ""])), max
 )
 
 
+COMPRESSED = (GZIP_MAGIC, ZSTD_MAGIC)
+
+
 @settings(max_examples=200, deadline=None)
 @given(
-    data=st.one_of(TEXTS, st.binary(max_size=60).filter(lambda data: data[:2] != b"\x1f\x8b")), form=FORMATS
+    data=st.one_of(TEXTS, st.binary(max_size=60).filter(lambda data: not data.startswith(COMPRESSED))),
+    form=FORMATS,
 )
 def test_the_same_bytes_or_an_error_with_a_line(data, form):
     buffer, fault = io.BytesIO(), None
@@ -50,6 +56,13 @@ def test_the_same_bytes_or_an_error_with_a_line(data, form):
 def test_damaged_gzip_is_a_data_error(data):
     with rejects(DataError, source="<stream>"):
         list(treebank.read(io.BytesIO(b"\x1f\x8b" + data), format="conllu"))
+
+
+@given(data=st.binary(max_size=60))
+def test_damaged_zstd_is_a_data_error(data):
+    pytest.importorskip("zstandard", reason="zstandard is not installed")
+    with rejects(DataError, source="<stream>"):
+        list(treebank.read(io.BytesIO(ZSTD_MAGIC + data), format="conllu"))
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\t\n\r"), min_size=1, max_size=8)
