@@ -43,3 +43,9 @@ def test_tables_have_their_offsets(parsed):
     rows = table.to_arrow([each.sentence for each in parsed]).to_pylist()
     assert [TEXT[row["start"] : row["end"]] for row in rows] == [row["form"] for row in rows]
     assert {row["head_probability"] for row in rows} == {None}
+
+
+def test_probabilities_can_be_left_out(parsed):
+    sentences = trained().pipeline(TEXT, probabilities=False)
+    assert sentences == [each.sentence for each in parsed]
+    assert [word.start for sentence in sentences for word in sentence][:2] == [0, 4]
