@@ -26,6 +26,7 @@ VERBS = {
     "induce": "Learn a parser without trees: from tagged sentences, or from words alone.",
     "distil": "Train a model on raw text that another model has parsed, and on a treebank.",
     "ensemble": "Combine several models into one, with weights fitted on a dev set.",
+    "calibrate": "Fit the probabilities of a model to another treebank.",
     "parse": "Parse raw text or treebanks: every word gets a head and a label.",
     "serve": "Serve a web page that shows trees and probabilities, and a JSON API.",
     "tune": "Try settings: train with each combination and compare the scores.",

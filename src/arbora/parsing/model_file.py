@@ -50,6 +50,18 @@ def parser_parts(parser: Parser, *, quantized: bool = False) -> Parts:
     return tensors, metadata
 
 
+def recalibrated_parts(
+    file: ModelFile, calibration: Temperatures
+) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """Tensors and metadata of a model file with another calibration; everything else stays as it is."""
+    metadata = dict(file.metadata)
+    if "parts" not in metadata:
+        return file.tensors, metadata | {CALIBRATION: to_dict(calibration)}
+    parts = dict(file.entry("parts", dict))
+    parts["parser"] = dict(file.part("parser").metadata) | {CALIBRATION: to_dict(calibration)}
+    return file.tensors, metadata | {"parts": parts}
+
+
 def read_parts(file: ModelFile) -> dict[str, Any]:
     """The fields of the parser in a file; ModelError if it is damaged, or needs a missing plugin."""
     if file.metadata.get("kind") not in KINDS_OF_0_1:
