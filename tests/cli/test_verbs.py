@@ -50,3 +50,10 @@ def test_a_misspelt_verb(arbora):
     assert "'pasre'" in result.stderr
     assert "'parse'" in result.stderr
     assert arbora("parse", "--help").status == arbora("info", "--help").status == 0
+
+
+@pytest.mark.parametrize("words", [(), ("parse",), ("data", "get")])
+def test_help_shows_flags_without_a_type(words, arbora):
+    shown = arbora(*words, "--help").stdout
+    assert "--help" in shown
+    assert "bool" not in shown

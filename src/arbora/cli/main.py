@@ -19,7 +19,7 @@ from arbora.cli.console import (
     wants_codes,
     warnings_on_stderr,
 )
-from arbora.cli.verbs import VerbsOnDemand, add_verbs, make_command
+from arbora.cli.verbs import HELP, VerbsOnDemand, add_verbs, make_command
 from arbora.errors import ArboraError, DataError
 
 # Typer does not export the base class of its errors about the command line.
@@ -31,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["--help", "-h"]},
+    context_settings={"help_option_names": HELP},
 )
 add_verbs(app)
 

@@ -38,6 +38,7 @@ VERBS = {
     "info": "Describe one choice (arbora info learner mira), or a model (info da.arbora).",
     "data": "List, download and check treebanks of Universal Dependencies.",
 }
+HELP = ["--help", "-h"]
 GROUP = "arbora.verbs"
 """Entry points of verbs in other packages."""
 STUDIES = "reproduce"
@@ -68,6 +69,10 @@ def _missing(what: str) -> typer.BadParameter:
 
 class VerbsOnDemand(TyperGroup):
     """Lists the verbs without importing them; a verb is imported when it is called."""
+
+    def get_help(self, ctx: Any) -> str:
+        hide_types_of_flags(self, ctx)
+        return super().get_help(ctx)
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*super().list_commands(ctx), *find_plugins()]
@@ -111,4 +116,15 @@ def make_command(name: str) -> Any:
     else:
         app.command(name, help=about and f"{about}\n\n{inspect.getdoc(made)}")(made)
     group: Any = typer.main.get_command(app)
-    return group.commands[name]
+    command = group.commands[name]
+    hide_types_of_flags(command, typer.Context(command, help_option_names=HELP))
+    return command
+
+
+def hide_types_of_flags(command: Any, context: typer.Context) -> None:
+    """Let the help show `--quiet` instead of `--quiet <bool>`."""
+    for each in command.get_params(context):
+        if getattr(each, "is_flag", False):
+            each.metavar = ""
+    for inner in getattr(command, "commands", {}).values():
+        hide_types_of_flags(inner, typer.Context(inner, parent=context))
