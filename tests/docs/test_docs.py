@@ -187,6 +187,9 @@ def test_blocks_run(page, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_examples_run(example, tmp_path):
+    needed = re.search(r"^# needs: (.*)$", example.read_text(encoding="utf-8"), re.MULTILINE)
+    if absent := missing_packages(needed and needed[1]):
+        pytest.skip(f"needs {', '.join(sorted(absent))}")
     result = subprocess.run(
         [sys.executable, "-W", "error", str(example)],
         cwd=tmp_path,
