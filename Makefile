@@ -12,7 +12,7 @@ CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCM
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus lint docs api stubs model clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus lint docs api tables stubs model clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -108,6 +108,10 @@ stubs: .venv/built
 # Regenerates docs/api.md, the list of public names; a test fails when it is out of date.
 api: .venv/tools
 	$(BIN)/python scripts/api_reference.py
+
+# Writes the measured tables of the guide from docs/results; a test fails when a page is out of date.
+tables:
+	$(PYTHON) scripts/tables.py
 
 docs: .venv/built
 	$(BIN)/python -m pip install -q --no-compile 'mkdocs>=1.6'

@@ -207,7 +207,7 @@ def test_the_guide_has_pages_that_run_and_examples():
         "start",
         "pipeline",
         "extending",
-        "papers",
+        "papers/koo-2007",
         "data",
         "own-language",
         "training",
@@ -243,6 +243,14 @@ def test_the_api_reference_is_up_to_date_and_true():
         for name in re.findall(r"^- `(?:class )?(\w+)", match[2], re.MULTILINE):
             assert hasattr(module, name), (match[1], name)
     assert modules > 20
+
+
+def test_measured_tables_come_from_stored_results():
+    script = ROOT / "scripts" / "tables.py"
+    result = subprocess.run(
+        [sys.executable, str(script), "--check"], capture_output=True, text=True, timeout=60
+    )
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 def citations() -> dict[str, str]:
