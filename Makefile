@@ -114,8 +114,8 @@ tables:
 	$(PYTHON) scripts/tables.py
 
 docs: .venv/built
-	$(BIN)/python -m pip install -q --no-compile 'mkdocs>=1.6'
-	$(BIN)/mkdocs build --quiet --strict --site-dir build/site
+	$(BIN)/python -m pip install -q --no-compile 'mkdocs>=1.6' 'mkdocs-material>=9.5,<10'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir build/site
 	@echo "build/site/index.html"
 
 .venv/tools: pyproject.toml studies/pyproject.toml
