@@ -30,7 +30,7 @@ def prose_of(text: str) -> str:
     text = re.sub(r"^ *\|.*$", "", text, flags=re.MULTILINE)  # tables
     text = re.sub(r"^    .*$", "", text, flags=re.MULTILINE)  # formulas
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    return re.sub(r"`[^`]*`", "x", text)
+    return re.sub(r"`[^`]*`", "X", text)
 
 
 def sentences(prose: str) -> Iterator[tuple[int, str]]:
