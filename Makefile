@@ -87,6 +87,7 @@ lint: .venv/lint
 	@mkdir -p build
 	$(BIN)/python -m nanobind.stubgen -q -m arbora._core -o build/_core.pyi
 	diff -u src/arbora/_core.pyi build/_core.pyi
+	$(BIN)/python scripts/prose.py
 
 # Make the bundled model: a transformer learns from UD_English-EWT (in $ARBORA_DATA, or `arbora data get UD_English-EWT`) and teaches a
 # network of medium size, which is then tuned with a few questions of our own. TEXT: raw English; VECTORS: English word vectors.
