@@ -39,6 +39,7 @@ ORDER = [
     "classification",
     "distributed",
     "integrations",
+    "annotation",
     "web",
     "cli",
     "__main__",
