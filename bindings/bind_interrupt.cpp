@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <cfenv>
+#include <optional>
 
 #include "base/interrupt.hpp"
+#include "base/stop_flag.hpp"
 
 namespace arbora {
 
@@ -45,6 +47,12 @@ void run_signal_handlers() {
     if (PyErr_CheckSignals() != 0) throw SignalRaised();
 }
 
+// The native calls of one `with` block, which another thread can stop.
+struct StopFlag {
+    std::atomic<bool> is_set{false};
+    std::optional<FollowCallFlag> block;
+};
+
 void translate(const std::exception_ptr& error, void*) {
     try {
         std::rethrow_exception(error);
@@ -65,6 +73,19 @@ void bind_interrupt(nb::module_& m) {
     set_stop_hook(run_signal_handlers);
     m.def("stop_native", &request_stop, nb::arg("stop"),
           "Stop all native calls of this process that take long with StoppedError, and those that begin later, until it is taken back.");
+    nb::class_<StopFlag>(m, "StopFlag", "Within `with flag:`, `flag.stop()` from another thread stops native calls that take long with StoppedError.")
+        .def(nb::init<>())
+        .def("stop", [](StopFlag& flag) { flag.is_set = true; }, "Stop what runs in the block, and what begins later in it.")
+        .def_prop_ro("is_set", [](const StopFlag& flag) { return flag.is_set.load(); }, "Whether `stop` was called.")
+        .def(
+            "__enter__",
+            [](StopFlag& flag) -> StopFlag& {
+                flag.block.emplace(flag.is_set);
+                return flag;
+            },
+            nb::rv_policy::reference)
+        .def(
+            "__exit__", [](StopFlag& flag, nb::args) { flag.block.reset(); }, nb::sig("def __exit__(self, *error: object) -> None"));
 }
 
 }  // namespace arbora

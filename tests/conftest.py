@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
+import re
 import subprocess
+import sys
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -76,6 +79,33 @@ def run_in_terminal() -> Callable[..., str]:
         return shown.decode().replace("\r\n", "\n")
 
     return run
+
+
+BREAK = "=== next ==="
+# All lines in one process: most of the time of each is Python's to start.
+ONE_BY_ONE = f"""
+import json, sys
+from arbora.cli.main import run
+for line in json.loads(sys.argv[1]):
+    sys.argv = ["arbora", *line]
+    try:
+        run()
+    except SystemExit as end:
+        print({BREAK!r}, end.code or 0, flush=True)
+"""
+
+
+@pytest.fixture(scope="session")
+def show_in_terminal(run_in_terminal) -> Callable[..., list[tuple[int, str]]]:
+    """Run `arbora` with each list of arguments as in a terminal; the statuses, and what it shows there."""
+
+    def show(lines: list[list[str]], **more: str) -> list[tuple[int, str]]:
+        shown = run_in_terminal([sys.executable, "-c", ONE_BY_ONE, json.dumps(lines)], **more)
+        *texts, rest = re.split(rf"{BREAK} (\d+)\n", shown)
+        assert rest == ""
+        return [(int(status), text) for text, status in zip(texts[::2], texts[1::2], strict=True)]
+
+    return show
 
 
 def _read_terminal(leader: int) -> bytes:

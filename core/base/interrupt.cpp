@@ -1,5 +1,7 @@
 #include "base/interrupt.hpp"
 
+#include "base/stop_flag.hpp"
+
 namespace arbora {
 
 namespace {
@@ -10,6 +12,7 @@ constexpr std::size_t kWorkBetweenPolls = std::size_t{1} << 16;
 
 struct ThreadState {
     const std::atomic<bool>* flag = nullptr;  // of the loop that this thread works for
+    const std::atomic<bool>* call = nullptr;  // of the call from outside
     std::size_t left = 0;                     // work until the next poll
     Clock::rep next_hook = 0;                 // when the hook may be called again
 };
@@ -22,6 +25,7 @@ constinit std::atomic<Clock::rep> hook_interval{0};
 [[gnu::noinline]] void poll() {
     state.left = kWorkBetweenPolls;
     if (stop_requested.load(std::memory_order_relaxed)) throw Interrupted();
+    if (state.call != nullptr && state.call->load(std::memory_order_relaxed)) throw Interrupted();
     const StopHook hook = stop_hook.load(std::memory_order_acquire);
     if (hook == nullptr) return;
     const auto now = Clock::now().time_since_epoch().count();
@@ -54,6 +58,9 @@ void set_stop_hook(StopHook hook, std::chrono::nanoseconds interval) {
 }
 
 void request_stop(bool stop) { stop_requested = stop; }
+
+FollowCallFlag::FollowCallFlag(const std::atomic<bool>& flag) : before_(state.call) { state.call = &flag; }
+FollowCallFlag::~FollowCallFlag() { state.call = before_; }
 
 FollowStopFlag::FollowStopFlag(const std::atomic<bool>& flag) : before_(state.flag) { state.flag = &flag; }
 FollowStopFlag::~FollowStopFlag() { state.flag = before_; }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/parallel.hpp"
+#include "base/stop_flag.hpp"
 #include "check.hpp"
 #include "interrupts.hpp"
 #include "problems.hpp"
@@ -56,6 +57,24 @@ TEST(check_stop_throws_while_a_stop_is_requested) {
             for (;; ++checks) check_stop(1 << 12);
         }));
         CHECK(checks <= 16);
+    }
+    check_stop_now();
+}
+
+TEST(a_flag_stops_the_calls_of_its_own_thread_only) {
+    std::atomic<bool> flag{true}, other{false};
+    {
+        const FollowCallFlag call(flag);
+        CHECK(throws<Interrupted>(check_stop_now));
+        CHECK(throws<Interrupted>([] { parallel_for(4, 2, [](int, std::size_t) { work_forever(); }); }));
+        bool is_stopped = true;
+        std::thread([&] { is_stopped = throws<Interrupted>(check_stop_now); }).join();
+        CHECK(!is_stopped);
+        {
+            const FollowCallFlag inner(other);
+            check_stop_now();
+        }
+        CHECK(throws<Interrupted>(check_stop_now));
     }
     check_stop_now();
 }

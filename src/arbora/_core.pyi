@@ -14,6 +14,24 @@ def stop_native(stop: bool) -> None:
     Stop all native calls of this process that take long with StoppedError, and those that begin later, until it is taken back.
     """
 
+class StopFlag:
+    """
+    Within `with flag:`, `flag.stop()` from another thread stops native calls that take long with StoppedError.
+    """
+
+    def __init__(self) -> None: ...
+
+    def stop(self) -> None:
+        """Stop what runs in the block, and what begins later in it."""
+
+    @property
+    def is_set(self) -> bool:
+        """Whether `stop` was called."""
+
+    def __enter__(self) -> StopFlag: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
 class ConllColumns:
     """Sentences as flat arrays; see arbora.data.columns."""
 

@@ -1,6 +1,5 @@
 """With NO_COLOR set a terminal gets no escape codes: no colours, and nothing bold, dim or underlined."""
 
-import json
 import re
 import sys
 
@@ -22,18 +21,6 @@ LINES = [
 ]
 MISTAKES = {("stats", "no-such-file"): 2, ("eval", FILE): 2, ("stats", "/proc/self/mem"): 1}
 ESCAPE = "\x1b"
-BREAK = "=== next ==="
-# All lines in one process: most of the time of each is Python's to start.
-ONE_BY_ONE = f"""
-import json, sys
-from arbora.cli.main import run
-for line in json.loads(sys.argv[1]):
-    sys.argv = ["arbora", *line]
-    try:
-        run()
-    except SystemExit as end:
-        print({BREAK!r}, end.code or 0, flush=True)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +31,13 @@ def in_full(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def shown(run_in_terminal, in_full):
+def shown(show_in_terminal, in_full):
     """What a terminal is sent for each line, by the value of NO_COLOR."""
-    command = [sys.executable, "-c", ONE_BY_ONE, json.dumps([in_full(line) for line in LINES])]
 
     def sent(no_color):
-        parts = run_in_terminal(command, NO_COLOR=no_color).split(f"{BREAK} 0\n")
-        assert parts.pop() == ""
-        return dict(zip(LINES, parts, strict=True))
+        ends = show_in_terminal([in_full(line) for line in LINES], NO_COLOR=no_color)
+        assert {status for status, _ in ends} == {0}
+        return dict(zip(LINES, [text for _, text in ends], strict=True))
 
     return {no_color: sent(no_color) for no_color in ("", "1")}
 

@@ -2,13 +2,15 @@
 
 import http.client
 import json
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
@@ -17,9 +19,11 @@ for package in ("msgspec", "starlette", "uvicorn"):
 
 
 @contextmanager
-def served(model, *options):
-    """A process that serves, and its port."""
+def served(model, *options, files=None):
+    """A process that serves, and its port; `files`: the most file descriptors that it may have."""
     command = [sys.executable, "-m", "arbora", "serve", "-m", str(model), "--port", "0", *options]
+    if files is not None:
+        command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         line = process.stderr.readline()
@@ -81,14 +85,15 @@ def test_requests_under_way_are_finished(model):
 def test_a_busy_server_ends(model, number):
     """Requests that would take far longer are stopped, in the queue, too."""
     text = (" ".join(["tafo"] * 2000) + " . ") * 60
-    with served(model, "--max-words", "3000", "--timeout", "300") as (process, port):
+    limits = ("--max-words", "3000", "--max-work", str(10**12), "--timeout", "300")
+    with served(model, *limits) as (process, port):
         running = [send(port, {"text": text}) for _ in range(3)]
         time.sleep(0.5)
         assert process.poll() is None
         begun = time.monotonic()
         process.send_signal(number)
         assert process.wait(20) == 0
-        assert time.monotonic() - begun < 6
+        assert time.monotonic() - begun < 6  # 2 on an idle machine
         for connection in running:
             with suppress(OSError, http.client.HTTPException):  # those that waited are dropped
                 status, answer = receive(connection)
@@ -96,6 +101,43 @@ def test_a_busy_server_ends(model, number):
         log = process.stderr.read()
         assert log.endswith("ended\n")
         assert "Traceback" not in log
+
+
+def cpu_seconds(process):
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="counts CPU seconds in /proc")
+def test_silent_clients_keep_nobody_out(model):
+    """More clients that send nothing or half a header than there are file descriptors."""
+    with served(model, "--quiet", files=128) as (process, port), ExitStack() as stack:
+        before = cpu_seconds(process)
+        silent = [stack.enter_context(socket.create_connection(("127.0.0.1", port), 20)) for _ in range(200)]
+        for each in silent[::2]:
+            with suppress(OSError):  # closed already, since there are too many
+                each.sendall(b"GET / HTTP/1.1\r\nHost: local")
+        assert [post(port, {"text": "tafo"})[0] for _ in range(5)] == [200] * 5
+        time.sleep(1)
+        assert cpu_seconds(process) - before < 2
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        assert len(process.stderr.read()) < 1000
+
+
+def test_silent_connections_are_closed(model):
+    starts = (b"", b"GET / HTTP/1.1\r\nHost: local", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    with served(model, "--silence", "1") as (_, port), ExitStack() as stack:
+        begun, connections = time.monotonic(), []
+        for start in starts:
+            raw = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+            raw.sendall(start)
+            connections.append(raw)
+        for raw in connections:
+            with suppress(ConnectionResetError):
+                while raw.recv(65536):
+                    pass
+            assert 0.5 < time.monotonic() - begun < 10
 
 
 def test_quiet_server_ends_on_ctrl_c(model):

@@ -17,11 +17,12 @@ from starlette.responses import Response
 import arbora
 from arbora.data.columns import columns_of, parse_text
 from arbora.data.sentence import Sentence
-from arbora.errors import InputError
+from arbora.errors import InputError, StoppedError
 from arbora.interfaces import Query
 from arbora.web.limits import Limits
-from arbora.web.server import PAGE_POLICY, Workers
+from arbora.web.server import PAGE_POLICY
 from arbora.web.serving import NO_RANKING, NO_SEGMENTER, NO_TAGGER, Engine, split_plainly
+from arbora.web.workers import Workers
 
 MODELS = Path(__file__).resolve().parents[1] / "fixtures" / "0.1"
 
@@ -409,17 +410,18 @@ def test_slow_bodies_are_rejected():
 
 
 class Slow(Engine):
-    """Waits for an event before it parses."""
+    """Waits for an event before it parses slow sentences."""
 
-    def __init__(self):
+    def __init__(self, is_slow=lambda sentences: True):
         super().__init__(parser(), "slow")
-        self.go = threading.Event()
+        self.go, self.is_slow = threading.Event(), is_slow
         self.most = self.now = 0
 
     def parse(self, sentences, *, k, marginals):
         self.now += 1
         self.most = max(self.most, self.now)
-        self.go.wait(5)
+        if self.is_slow(sentences):
+            self.go.wait(5)
         self.now -= 1
         return super().parse(sentences, k=k, marginals=marginals)
 
@@ -439,11 +441,59 @@ def test_full_queue_is_reported_as_busy():
 
     page, replies = asyncio.run(scenario())
     assert page.status == 200
-    assert sorted(reply.status for reply in replies) == [200] * 5 + [503] * 4
+    assert sorted(reply.status for reply in replies) == [200] * 8 + [503]
     refused = next(reply for reply in replies if reply.status == 503)
     assert refused.code == "busy"
     assert refused.headers["retry-after"] == "1"
-    assert slow.most == 2
+    assert slow.most == 3  # small requests have one more thread
+
+
+LARGE = json.dumps({"text": "a " * 200}).encode()
+
+
+def test_small_requests_do_not_wait_for_large_ones():
+    slow = Slow(is_slow=lambda sentences: len(sentences[0]) > 100)
+    client = Client(Limits(running=2, waiting=3, seconds=10), model=slow)
+
+    async def scenario():
+        calls = [asyncio.ensure_future(client.call("POST", "/api/parse", LARGE, JSON)) for _ in range(9)]
+        await asyncio.sleep(0.3)
+        small = [await client.call("POST", "/api/parse", b'{"text": "a"}', JSON) for _ in range(3)]
+        assert slow.now == 2
+        slow.go.set()
+        return small, await asyncio.gather(*calls)
+
+    small, large = asyncio.run(scenario())
+    assert [reply.status for reply in small] == [200] * 3
+    assert sorted(reply.status for reply in large) == [200] * 5 + [503] * 4
+
+
+def test_requests_that_cost_too_much_are_rejected_at_once():
+    slow = Slow()
+    slow.go.set()
+    client = Client(Limits(work=2_000_000, words=110), model=slow)
+    assert client.post("/api/parse", {"text": "a " * 100 + ". b"}).status == 200
+    reply = client.post("/api/parse", {"text": ("a " * 100 + ". ") * 3})
+    assert (reply.status, reply.code) == (413, "too_much_work")
+    assert slow.most == 1
+
+
+def test_late_computations_are_stopped():
+    """25 sentences of equal words, of which a pruner drops no arc, take far longer than a second."""
+    ended = threading.Event()
+
+    class Watched(Engine):
+        def parse(self, sentences, *, k, marginals):
+            try:
+                return super().parse(sentences, k=k, marginals=marginals)
+            except StoppedError:
+                ended.set()
+                raise
+
+    client = Client(Limits(seconds=1, words=2000, work=10**12), model=Watched(parser(order=2), "watched"))
+    reply = client.post("/api/parse", {"text": ("tafo " * 1500 + ". ") * 25})
+    assert (reply.status, reply.code) == (503, "timeout")
+    assert ended.wait(2)
 
 
 def test_late_work_keeps_its_thread():
@@ -451,17 +501,17 @@ def test_late_work_keeps_its_thread():
     client = Client(Limits(running=1, waiting=5, seconds=1), model=slow)
 
     async def scenario():
-        both = [client.call("POST", "/api/parse", b'{"text": "a"}', JSON) for _ in range(2)]
-        late = await asyncio.gather(*both)  # one runs, one waits, both too long
+        calls = [client.call("POST", "/api/parse", b'{"text": "a"}', JSON) for _ in range(3)]
+        late = await asyncio.gather(*calls)  # two run, one waits, all too long
         again = await client.call("POST", "/api/parse", b'{"text": "a"}', JSON)
         slow.go.set()
         await asyncio.sleep(0.2)
         return [*late, again], await client.call("POST", "/api/parse", b'{"text": "a"}', JSON)
 
     late, fine = asyncio.run(scenario())
-    assert [(reply.status, reply.code) for reply in late] == [(503, "timeout")] * 3
+    assert [(reply.status, reply.code) for reply in late] == [(503, "timeout")] * 4
     assert fine.status == 200
-    assert slow.most == 1  # what is late keeps its place
+    assert slow.most == 2  # what is late keeps its place
 
 
 def test_internal_errors_reveal_nothing(capsys):
@@ -485,7 +535,7 @@ def test_workers_stop_with_the_server():
         async with workers.lifespan(None):
             pass
         with pytest.raises(RuntimeError):
-            await workers.run(lambda: Response(b""), asyncio.get_running_loop().time() + 1)
+            await workers.run(lambda: Response(b""), asyncio.get_running_loop().time() + 1, large=False)
 
     asyncio.run(scenario())
 

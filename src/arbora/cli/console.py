@@ -1,5 +1,8 @@
 """What verbs print: messages on stderr, tables and numbers on stdout, and escape codes where they are wanted.
 
+All that comes from files and arguments goes through `printable`, so that no file can send escape codes to the
+terminal.
+
 Rich is imported when something is drawn: it takes long, and few runs need it.
 """
 
@@ -8,6 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import sys
@@ -20,6 +24,7 @@ import typer
 
 from arbora.formatting import counted as counted
 from arbora.formatting import show_scores as show_scores
+from arbora.web.writing import safe_in_terminal
 
 if TYPE_CHECKING:
     import rich.table
@@ -29,12 +34,40 @@ REPEATED = 1.0
 """Seconds after a signal in which another one counts as the same."""
 
 
+def printable(text: str) -> str:
+    """Replace control characters by escapes such as `\\x1b`, except tabs and line breaks."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(part if part in "\n\t" else safe_in_terminal(part) for part in re.split("([\n\t])", text))
+
+
 def say(text: str) -> None:
     """Print one line on stderr; a closed stderr is no error."""
     if sys.stderr is not None:
         with suppress(OSError):
-            sys.stderr.write(f"{text}\n")
+            sys.stderr.write(f"{printable(text)}\n")
             sys.stderr.flush()
+
+
+def show_line(text: str) -> None:
+    """Print one line on stdout."""
+    print(printable(text))
+
+
+class _TerminalOutput:
+    """Stdout as a stream of treebanks: without their control characters."""
+
+    def write(self, data: bytes) -> int:
+        sys.stdout.buffer.write(printable(data.decode(errors="replace")).encode())
+        return len(data)
+
+    def flush(self) -> None:
+        sys.stdout.buffer.flush()
+
+
+def results_to(output: str) -> Any:
+    """What to open for results: the file as named, or for `-` on a terminal, a stream that is safe there."""
+    return _TerminalOutput() if output == "-" and sys.stdout.isatty() else output
 
 
 def complain(message: str) -> None:
@@ -152,7 +185,8 @@ def drawing_style(*, to_terminal: bool, encoding: str | None) -> dict[str, Any]:
 
 def print_json(value: object) -> None:
     """Print one JSON document."""
-    print(json.dumps(value, ensure_ascii=False, indent=1))
+    text = json.dumps(value, ensure_ascii=False, indent=1)
+    print(printable(text) if sys.stdout.isatty() else text)
 
 
 def show_loss(loss: float) -> str:
@@ -177,7 +211,7 @@ class Table:
     """
 
     def __init__(self, title: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        self.title, self.headings = title, headings
+        self.title, self.headings = printable(title), list(map(printable, headings))
         self.rows = [list(map(_cell, row)) for row in rows]
 
     def is_number(self, column: int) -> bool:
@@ -199,7 +233,7 @@ class Table:
 
 
 def _cell(value: object) -> str:
-    return "" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
+    return "" if value is None else f"{value:.2f}" if isinstance(value, float) else printable(str(value))
 
 
 def show(tables: Sequence[Table], console: Console | None = None) -> None:
@@ -239,8 +273,14 @@ def _drawn(table: Table) -> rich.table.Table:
     return drawn
 
 
+def _in_line(text: str) -> str:
+    return safe_in_terminal(" ".join(text.split()) if "\n" in text or "\t" in text else text)
+
+
 def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table of texts: columns on a terminal, else separated by tabs."""
+    header = list(map(_in_line, header))
+    rows = [list(map(_in_line, row)) for row in rows]
     if not sys.stdout.isatty():
         for row in (header, *rows):
             print("\t".join(row))

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from arbora.cli import options
-from arbora.cli.console import say_skipped
+from arbora.cli.console import results_to, say_skipped
 from arbora.cli.files import existing, not_an_input
 from arbora.data import treebank
 from arbora.integrations import table
@@ -50,7 +50,9 @@ def command(
                 writer.write(treebank.columns_to_conllu(columns, reader.format))
         say_skipped(reader.skipped, reader.source)
     else:
-        reader = treebank.convert(source, output, to=to, format=format, lenient=lenient, roots=roots)
+        reader = treebank.convert(
+            source, results_to(output), to=to, format=format, lenient=lenient, roots=roots
+        )
         say_skipped(reader.skipped, reader.source)
 
 
@@ -62,4 +64,4 @@ def _from_table(source: str, output: str, to: Target, *, plain: bool) -> None:
     sentences = table.read_parquet(source)
     if to == "conllx" or (to == "auto" and treebank.ending_of(output) in (".conllx", ".conll")):
         sentences = map(treebank.conllu_to_conllx, sentences)
-    treebank.write(sentences, output, layout="standard")
+    treebank.write(sentences, results_to(output), layout="standard")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from arbora.cli.console import Table, complain, counted, print_json, say, show, stopped
+from arbora.cli.console import Table, complain, counted, print_json, say, show, show_line, stopped
 from arbora.cli.options import argument, flag, json_option, option, usage_errors
 from arbora.cli.progress import TerminalProgress
 from arbora.errors import DataError, DownloadError, InputError
@@ -198,14 +198,14 @@ def _print_treebank(folder: Folder) -> None:
         f"{part} {_megabytes(sum(path.stat().st_size for path in paths))} MB"
         for part, paths in folder.parts.items()
     )
-    print(f"{origin.name}: {parts}")
-    print(f"folder: {folder.path}")
-    print(f"licence: {origin.licence or 'not stated; read its README before you use it'}")
-    print(f"attribution: {origin.attribution}")
+    show_line(f"{origin.name}: {parts}")
+    show_line(f"folder: {folder.path}")
+    show_line(f"licence: {origin.licence or 'not stated; read its README before you use it'}")
+    show_line(f"attribution: {origin.attribution}")
     if folder.manifest is not None and not folder.manifest.includes_text:
         say(f"warning: {folder.name} comes without its words; its README says where to get them")
     if "train" in folder.parts:
-        print(f"`arbora train {folder.name}` trains a parser on it")
+        show_line(f"`arbora train {folder.name}` trains a parser on it")
 
 
 @command.command("check")
@@ -230,13 +230,13 @@ def check_treebanks(
     damaged = 0
     for each in (there[name] for name in names or there):
         if each.manifest is None:
-            print(f"{each.name}: no checksums, since `arbora data get` did not download it")
+            show_line(f"{each.name}: no checksums, since `arbora data get` did not download it")
             continue
         faults = list(each.manifest.faults(each.path))
         damaged += bool(faults)
-        print(f"{each.name} {each.manifest.release}: {'damaged' if faults else 'intact'}")
+        show_line(f"{each.name} {each.manifest.release}: {'damaged' if faults else 'intact'}")
         for fault in faults:
-            print(f"  {fault}")
+            show_line(f"  {fault}")
     if damaged:
         complain(f"{counted(damaged, 'treebank')} damaged; `arbora data get NAME --replace` restores it")
         raise typer.Exit(1)

@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from arbora.cli import options, training
-from arbora.cli.console import say, show_seconds
+from arbora.cli.console import say, show_line, show_seconds
 from arbora.cli.data import DataOption, UrlOption, chosen_folder, open_catalogue, require_treebank
 from arbora.cli.train import CHECKPOINT, TrainingOutput
 from arbora.errors import DataError, DownloadError
@@ -91,7 +91,7 @@ def command(
     output = TrainingOutput(str(target), True, None, None, resume, None, quiet, as_json, again=again)
     output.run(learn, chosen, dev, threads)
     if not quiet and not as_json:
-        print(f"installed: arbora parse -m {model} TEXT, or arbora.load({model!r})")
+        show_line(f"installed: arbora parse -m {model} TEXT, or arbora.load({model!r})")
 
 
 def _treebank(name: str, data: Path, url: str | None, *, quiet: bool) -> Folder:

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from arbora.cli import options
-from arbora.cli.console import Table, counted, print_json, show, show_seconds, stopped
+from arbora.cli.console import Table, counted, print_json, show, show_line, show_seconds, stopped
 from arbora.cli.files import not_an_input
 from arbora.cli.progress import TerminalProgress
 from arbora.cli.training import choose_treebanks, read_treebanks
@@ -100,7 +100,7 @@ def command(
         print_json(_to_json(path, induced, seconds))
     elif not quiet:
         show([_table(induced)])
-        print("\n" + "\n".join(_lines(path, induced, config, seconds)))
+        show_line("\n" + "\n".join(_lines(path, induced, config, seconds)))
     if induced.interrupted:
         raise stopped(f"; {path} holds the best so far")
 

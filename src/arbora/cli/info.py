@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from typer.core import TyperGroup
 
-from arbora.cli.console import counted, print_json, print_rows, show_scores
+from arbora.cli.console import counted, print_json, print_rows, show_line, show_scores
 from arbora.cli.files import existing_model
 from arbora.cli.list import KINDS, Kind, show_field
 from arbora.cli.options import flag, json_option, usage_errors
@@ -73,7 +73,7 @@ def _add_command(kind: Kind, plural: str) -> None:
         if as_json:
             print_json(found)
             return
-        print(str(found.get("about") or found.get("text") or found["summary"]).rstrip("\n"))
+        show_line(str(found.get("about") or found.get("text") or found["summary"]).rstrip("\n"))
         for headings, rows in _described(kind, found):
             print()
             print_rows(headings, rows)
@@ -123,12 +123,7 @@ def model(
     for number, (header, rows) in enumerate(_tables(path, file, size, check, everything)):
         if number:
             print()
-        print_rows(header, [list(map(_printable, row)) for row in rows])
-
-
-def _printable(text: str) -> str:
-    """Replace control characters: a file must not send escape codes to the terminal."""
-    return "".join(c if c.isprintable() else " " for c in text)
+        print_rows(header, rows)
 
 
 def _object(value: object, *path: str) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import typer
 
-from arbora.cli.console import drawing_style
+from arbora.cli.console import drawing_style, results_to
 from arbora.cli.inputs import TextReader
 from arbora.data.columns import Columns
 from arbora.data.treebank import FORMAT_OF_ENDING, ColumnReader, ending_of, format_by_name
@@ -115,7 +115,7 @@ def open_sink(
     render: Callable[[Columns], bytes] = Renderer(parser, form, reader.format, request)
     if drawing is not None:
         render = partial(draw_pieces, add=drawing[0])
-    with open_output(output) as stream:
+    with open_output(output if drawing else results_to(output)) as stream:  # drawings are safe
 
         def put(columns: Columns) -> None:
             stream.write(render(columns))

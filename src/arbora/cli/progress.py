@@ -13,7 +13,15 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.table import Column
 from rich.text import Text
 
-from arbora.cli.console import counted, draws_bars, make_console, show_loss, show_scores, show_seconds
+from arbora.cli.console import (
+    counted,
+    draws_bars,
+    make_console,
+    printable,
+    show_loss,
+    show_scores,
+    show_seconds,
+)
 from arbora.progress import EpochReport, Silent
 
 REFRESH_SECONDS = 0.1
@@ -102,7 +110,7 @@ class TerminalProgress(Silent):
 
     def child(self, name: str) -> TerminalProgress:
         if self._bars:
-            self._screen.update(self._bars[-1], result=_joined(self._status, name))
+            self._screen.update(self._bars[-1], result=_joined(self._status, printable(name)))
         child = copy(self)  # on the same screen
         child._restart()
         child._name, child._is_inside = self._full(name), self._task != "" or self._is_inside
@@ -118,7 +126,7 @@ class TerminalProgress(Silent):
         unit: str = "sentence",
     ) -> None:
         self._hide()
-        self._restart(task if self._is_inside else self._full(task), total, epochs, done)
+        self._restart(printable(task if self._is_inside else self._full(task)), total, epochs, done)
         self._unit = unit
         if self.mode is not Mode.BARS:
             return
@@ -164,10 +172,10 @@ class TerminalProgress(Silent):
             self._print_epoch(stage, report, results)
 
     def status(self, text: str = "") -> None:
-        self._status, now = text, time.monotonic()
+        self._status, now = printable(text), time.monotonic()
         self._flush(now)
         if self._bars:
-            self._screen.update(self._bars[0], result=text)
+            self._screen.update(self._bars[0], result=self._status)
         elif now - self._stated >= STATUS_SECONDS and not self._is_inside:
             self._stated = now
             self._print(f"{self._task}: {_joined(self._count_of(), text)}")
@@ -197,7 +205,7 @@ class TerminalProgress(Silent):
     def _print(self, text: str) -> None:
         """Print a line above the bars."""
         if self.mode is not Mode.NOTHING:
-            self._console.print(text, markup=False, soft_wrap=True)
+            self._console.print(printable(text), markup=False, soft_wrap=True)
 
     def _full(self, name: str) -> str:
         return f"{self._name}: {name}" if self._name else name

@@ -29,9 +29,18 @@ def command(
     max_body: int = typer.Option(DEFAULTS.body, min=1, help="Bytes per request."),
     max_sentences: int = typer.Option(DEFAULTS.sentences, min=1, help="Sentences per request."),
     max_words: int = typer.Option(DEFAULTS.words, min=1, help="Words per sentence."),
-    threads: int = typer.Option(DEFAULTS.running, min=1, help="Requests computed in parallel."),
+    max_work: int = typer.Option(
+        DEFAULTS.work, min=1, help="Sum of the cubed lengths of a request's sentences, which bounds its time."
+    ),
+    max_connections: int = typer.Option(DEFAULTS.connections, min=1, help="Open connections."),
+    threads: int = typer.Option(
+        DEFAULTS.running, min=1, help="Large requests computed in parallel; small ones have one more thread."
+    ),
     queue: int = typer.Option(DEFAULTS.waiting, min=0, help="Longest queue of requests."),
     timeout: float = typer.Option(DEFAULTS.seconds, min=1, help="Seconds per request."),
+    silence: float = typer.Option(
+        DEFAULTS.silence, min=1, help="Seconds for a client to begin a request and to send its headers."
+    ),
     quiet: bool = options.flag("--quiet -q: Do not log requests."),
 ) -> None:
     """The page shows trees, their probabilities and alternative trees. Nothing leaves this machine, and no
@@ -46,7 +55,8 @@ def command(
     if missing:
         packages = " and ".join(missing)
         raise typer.BadParameter(f"`arbora serve` needs {packages}: pip install 'arbora-nlp[serve]'")
-    from arbora.web.server import is_address, listen, make_application, serve
+    from arbora.web.network import listen, serve
+    from arbora.web.server import is_address, make_application
     from arbora.web.serving import Engine
 
     limits = Limits(
@@ -55,9 +65,12 @@ def command(
         words=max_words,
         ranked_words=min(max_words, DEFAULTS.ranked_words),
         ranked_sentences=min(max_sentences, DEFAULTS.ranked_sentences),
+        work=max_work,
+        connections=max_connections,
         running=threads,
         waiting=queue,
         seconds=timeout,
+        silence=silence,
     )
     bundled = DEFAULT if model is None else model if model in EXAMPLES and not Path(model).exists() else None
     name = Path(model or DEFAULT).name if bundled is None else bundled.title()
@@ -74,5 +87,5 @@ def command(
     is_local = ipaddress.ip_address(host).is_loopback if is_address(host) else host == "localhost"
     if not is_local:
         say("warning: other machines can reach this; there is no password")
-    serve(application, bound)
+    serve(application, bound, limits)
     say("ended")

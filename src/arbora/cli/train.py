@@ -12,7 +12,17 @@ from typing import Any
 import typer
 
 from arbora.cli import options, training
-from arbora.cli.console import Table, print_json, say, show, show_loss, show_scores, show_seconds, stopped
+from arbora.cli.console import (
+    Table,
+    print_json,
+    say,
+    show,
+    show_line,
+    show_loss,
+    show_scores,
+    show_seconds,
+    stopped,
+)
 from arbora.cli.files import existing_model, not_an_input
 from arbora.cli.progress import TerminalProgress
 from arbora.data.columns import Columns
@@ -177,7 +187,7 @@ class TrainingOutput:
             print_json(result)
         elif not self.quiet:
             show([_table(epochs)])
-            print("\n" + "\n".join(_lines(result, trained)))
+            show_line("\n" + "\n".join(_lines(result, trained)))
 
 
 def _checkpoint(model: str, *, resume: bool, quiet: bool) -> Path | None:

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from arbora.cli import options, training
-from arbora.cli.console import Table, counted, print_json, say, show, show_scores, stopped
+from arbora.cli.console import Table, counted, print_json, say, show, show_line, show_scores, stopped
 from arbora.cli.files import not_an_input, writable
 from arbora.cli.progress import TerminalProgress
 from arbora.settings import to_dict, to_toml
@@ -112,7 +112,7 @@ def _report(tuned: Tuned, output: str | None, *, as_json: bool) -> None:
         show([Table("", [*first.values, *map(str.upper, first.scores), "epoch", "seconds"], rows)])
         best = " ".join(f"-p {name}={value}" for name, value in first.values.items())
         where = f"; train --config {output}" if output is not None else ""
-        print(f"\nbest: {best} ({show_scores(first.scores)}){where}")
+        show_line(f"\nbest: {best} ({show_scores(first.scores)}){where}")
 
 
 def _score(mean: float, spread: float | None) -> str:

@@ -1,6 +1,6 @@
 """The JSON API without the network: the types of requests and responses, and the functions between them.
 
-The OpenAPI document is generated from these types and `ENDPOINTS`. A bad request raises `Rejected`, with an
+`openapi.py` describes these types and `ENDPOINTS`. A bad request raises `Rejected`, with an
 HTTP status, a code for programs and a message for people.
 """
 
@@ -8,27 +8,33 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 
-from arbora import __version__
 from arbora.data.columns import parse_text
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.errors import ArboraError, DataError, NoTreeError, StoppedError
 from arbora.parsing.parsed import HEAD
 from arbora.web.limits import Limits
 from arbora.web.serving import NO_RANKING, Engine, RankedTrees, without_tree
+from arbora.web.svg import draw_svg
 
 JSON = "application/json"
 SVG = "image/svg+xml"
-REF = "#/components/schemas/{name}"
 HEAD_PROBABILITY = re.compile(rf"(?:^|\|){HEAD}=(0\.\d{{1,9}}|1\.0{{1,9}})(?:\||$)")
+
+RANKED_COST = 4
+"""How much longer k best trees and marginals take than the best tree."""
+
+DRAWN_COST = 100
+"""The cost of drawing a character."""
 
 Node = Annotated[int, Meta(ge=0, lt=10**6, description="The number of a word; 0 is the root.")]
 Probability = Annotated[float, Meta(ge=0, le=1)]
@@ -163,52 +169,6 @@ ENDPOINTS = (
 )
 
 
-def describe(limits: Limits) -> dict[str, Any]:
-    """Return the document at /openapi.json."""
-    types = [kind for each in ENDPOINTS for kind in (each.request, each.response) if kind is not None]
-    _, schemas = msgspec.json.schema_components([*types, ErrorResponse], ref_template=REF)
-    schemas["ParseRequest"]["properties"]["k"]["maximum"] = limits.trees
-    for schema in schemas.values():
-        schema["additionalProperties"] = False
-    paths = {each.path: {each.method.lower(): _operation(each)} for each in ENDPOINTS}
-    paths["/api/parse"]["post"]["description"] = (
-        f"At most {limits.sentences} sentences of {limits.words} words; with k > 1 or marginals, at most "
-        f"{limits.ranked_sentences} of {limits.ranked_words} words."
-    )
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Arbora",
-            "version": __version__,
-            "description": "Dependency trees and their probabilities. Errors are JSON: a code and a message.",
-            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        },
-        "paths": paths,
-        "components": {"schemas": schemas},
-    }
-
-
-def _operation(endpoint: Endpoint) -> dict[str, Any]:
-    failure = "A rejected request, or a busy server (503)."
-    operation: dict[str, Any] = {
-        "operationId": endpoint.name,
-        "summary": endpoint.summary,
-        "responses": {
-            "200": {"description": "Success.", **_content(endpoint.response, endpoint.media_type)},
-            "default": {"description": failure, **_content(ErrorResponse)},
-        },
-    }
-    if endpoint.request is not None:
-        operation["requestBody"] = {"required": True, **_content(endpoint.request)}
-    return operation
-
-
-def _content(kind: type | None, media_type: str = JSON) -> dict[str, Any]:
-    plain = {"type": "object" if media_type == JSON else "string"}
-    schema = plain if kind is None else {"$ref": REF.format(name=kind.__name__)}
-    return {"content": {media_type: {"schema": schema}}}
-
-
 class Rejected(Exception):  # noqa: N818
     """A rejected request."""
 
@@ -223,6 +183,14 @@ def stopping() -> Rejected:
 
 
 R = TypeVar("R", ParseRequest, SvgRequest)
+T = TypeVar("T")
+
+
+class Plan(NamedTuple, Generic[T]):
+    """A checked request: its cost, in the unit of `Limits.work`, and what computes the response."""
+
+    cost: float
+    compute: Callable[[], T]
 
 
 def read_request(body: bytes, kind: type[R]) -> R:
@@ -277,6 +245,22 @@ def check_sizes(sentences: Sequence[Sentence], max_sentences: int, max_words: in
             raise Rejected(413, "sentence_too_long", message)
 
 
+def check_cost(sentences: Sequence[Sentence], limits: Limits) -> int:
+    """The sum of the cubed lengths of the sentences; Rejected if it is above `limits.work`.
+
+    The time of a chart grows with the cube of the length where a pruner keeps everything, as it does for
+    sentences of one word repeated. One sentence of the greatest length is always allowed.
+    """
+    cost, most = sum(len(sentence) ** 3 for sentence in sentences), max(limits.work, limits.words**3)
+    if cost > most:
+        message = (
+            f"expected sentences whose cubed lengths add up to at most {most:,}, got {cost:,}; "
+            "send fewer long sentences at once"
+        )
+        raise Rejected(413, "too_much_work", message)
+    return cost
+
+
 def read_picture(request: SvgRequest, limits: Limits) -> tuple[Sentence, list[float] | None]:
     """The sentence to draw, and its head probabilities if MISC has one for every word."""
     sentences = read_conllu(request.conllu, limits)
@@ -289,36 +273,64 @@ def read_picture(request: SvgRequest, limits: Limits) -> tuple[Sentence, list[fl
     return sentences[0], known if len(known) == len(matches) else None
 
 
+def plan_picture(request: SvgRequest, limits: Limits) -> Plan[str]:
+    """Read the sentence of a request to /api/svg; drawing comes later."""
+    sentence, probabilities = read_picture(request, limits)
+    cost = DRAWN_COST * len(request.conllu)
+    return Plan(cost, lambda: draw_svg(sentence, probabilities=probabilities))
+
+
 def parse(request: ParseRequest, engine: Engine, limits: Limits) -> ParseResponse:
     """Answer a request to /api/parse."""
+    return plan_parse(request, engine, limits).compute()
+
+
+def plan_parse(request: ParseRequest, engine: Engine, limits: Limits) -> Plan[ParseResponse]:
+    """Read a request to /api/parse and check its sizes and its cost; parsing itself comes later."""
     if (request.text is None) == (request.conllu is None):
         raise Rejected(422, "bad_request", "body: expected either text or conllu, got both or neither")
     if request.k > limits.trees:
         raise Rejected(422, "bad_request", f"k: expected at most {limits.trees}, got more")
     notes: list[str] = []
-    try:
+    with parsing_errors():
         if request.text is not None:
             sentences, notes = engine.split(request.text, limits.sentences + 1)
             check_sizes(sentences, limits.sentences, limits.words)
         else:
             sentences = read_conllu(request.conllu or "", limits)
-        if request.k > 1 or request.marginals:
-            check_sizes(sentences, limits.ranked_sentences, limits.ranked_words)
-        if request.k > 1 and not engine.ranks:
-            notes.append(NO_RANKING)
-        sentences = engine.tag(sentences)  # after the checks, so that rejecting a request is cheap
+    is_ranked = request.k > 1 or request.marginals
+    if is_ranked:
+        check_sizes(sentences, limits.ranked_sentences, limits.ranked_words)
+    if request.k > 1 and not engine.ranks:
+        notes.append(NO_RANKING)
+    cost = check_cost(sentences, limits)
+    return Plan(cost * (RANKED_COST if is_ranked else 1), lambda: _parse(request, sentences, notes, engine))
+
+
+def _parse(
+    request: ParseRequest, sentences: Sequence[Sentence], notes: list[str], engine: Engine
+) -> ParseResponse:
+    with parsing_errors():
+        sentences = engine.tag(sentences)
         bare = [without_tree(sentence) for sentence in sentences]
         if request.keep:
             bare = [_pin_heads(bare, request.keep)]
         results = engine.parse(bare, k=request.k, marginals=request.marginals)
+    kept = [arc.word for arc in request.keep]
+    pairs = zip(sentences, results, strict=True)
+    return ParseResponse([_to_json(sentence, result, kept) for sentence, result in pairs], notes)
+
+
+@contextmanager
+def parsing_errors() -> Iterator[None]:
+    """Turn the errors of a parser into rejections."""
+    try:
+        yield
     except StoppedError:
         raise stopping() from None
     except ArboraError as error:
         code = "no_tree" if isinstance(error, NoTreeError) else "not_parsed"
         raise Rejected(422, code, str(error)) from None
-    kept = [arc.word for arc in request.keep]
-    pairs = zip(sentences, results, strict=True)
-    return ParseResponse([_to_json(sentence, result, kept) for sentence, result in pairs], notes)
 
 
 def _pin_heads(sentences: Sequence[Sentence], keep: Sequence[PinnedArc]) -> Sentence:

@@ -1,8 +1,7 @@
-"""The page and the JSON API as a Starlette application, and the uvicorn server that runs it.
+"""The page and the JSON API as a Starlette application.
 
-Requests are read on one event loop and computed on a few threads, since native code releases the GIL. Every
-request has a deadline, every resource a limit, and every error a JSON body with a code. Work that exceeds its
-deadline keeps its thread until it ends, so the number of running requests stays bounded.
+Requests are read on one event loop and computed on a few threads (`workers.py`), since native code releases
+the GIL. Every request has a deadline, every resource a limit, and every error a JSON body with a code.
 
 Only the server's own page may call it: requests from other sites, or under a foreign host name (DNS
 rebinding), are rejected. Logs never contain the parsed text.
@@ -10,16 +9,9 @@ rebinding), are rejected. Logs never contain the parsed text.
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
-import signal
-import socket
 import sys
-import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -29,16 +21,17 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from arbora import __version__, _core
+from arbora import __version__
 from arbora.web import api
-from arbora.web.api import ENDPOINTS, JSON, SVG, R, Rejected, describe, stopping
+from arbora.web.api import ENDPOINTS, JSON, SVG, Rejected
 from arbora.web.limits import Limits
+from arbora.web.openapi import describe
 from arbora.web.serving import Engine
-from arbora.web.svg import draw_svg
+from arbora.web.workers import Workers, only
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -62,12 +55,6 @@ PAGES = {
     "/arbora.js": ("arbora.js", "text/javascript"),
     "/tree.js": ("tree.js", "text/javascript"),
 }
-GRACE = 1.0
-"""Seconds that running requests have after SIGINT or SIGTERM. Then the computations are stopped."""
-THREADS = "arbora-serve"
-"""The names of threads that compute responses start with this."""
-# A body that is too large is read up to this many times the limit, so that clients see the response.
-DRAIN = 16
 
 
 def make_application(
@@ -77,16 +64,10 @@ def make_application(
     limits = limits or Limits()
     workers = Workers(limits)
 
-    def draw(wanted: api.SvgRequest) -> Response:
-        sentence, probabilities = api.read_picture(wanted, limits)
-        picture = draw_svg(sentence, probabilities=probabilities)
-        headers = {"content-security-policy": PICTURE_POLICY}
-        return Response(picture, media_type=f"{SVG}; charset=utf-8", headers=headers)
-
     handlers: dict[str, Any] = {
         "/api/info": _json(api.Info(**engine.about(), version=__version__, limits=limits)),
-        "/api/parse": workers.endpoint(api.ParseRequest, lambda w: _json(api.parse(w, engine, limits))),
-        "/api/svg": workers.endpoint(api.SvgRequest, draw),
+        "/api/parse": workers.endpoint(api.ParseRequest, lambda w: api.plan_parse(w, engine, limits), _json),
+        "/api/svg": workers.endpoint(api.SvgRequest, lambda w: api.plan_picture(w, limits), _picture),
         "/openapi.json": _json(describe(limits)),
     }
     pages = [Route(path, _page(*file), methods=["GET"]) for path, file in PAGES.items()]
@@ -108,6 +89,11 @@ def _page(name: str, media_type: str) -> Response:
 
 def _json(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     return Response(msgspec.json.encode(value), status, headers, media_type=JSON)
+
+
+def _picture(picture: str) -> Response:
+    headers = {"content-security-policy": PICTURE_POLICY}
+    return Response(picture, media_type=f"{SVG}; charset=utf-8", headers=headers)
 
 
 def _error(rejected: Rejected, headers: dict[str, str] | None = None) -> Response:
@@ -166,16 +152,11 @@ class Guard:
             print(f"{client} {what} {status} {size}B {spent:.1f}ms", file=sys.stderr, flush=True)
 
     def _check_host(self, headers: Headers) -> None:
-        host = _only(headers, "host")
+        host = only(headers, "host")
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
         if name.lower() not in self.hosts and not is_address(name):
             message = f"unknown host name {quote(name)[:100]!r}; start the server with --allow-host NAME"
             raise Rejected(403, "bad_host", message)
-
-
-def _only(headers: Headers, name: str, default: str = "") -> str:
-    """The value of a header; one that occurs twice matches nothing."""
-    return ",".join(headers.getlist(name) or [default])
 
 
 def is_address(name: str) -> bool:
@@ -185,136 +166,3 @@ def is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-async def _read_body(request: Request, limit: int) -> bytes:
-    too_large = Rejected(413, "too_large", f"body: expected at most {limit:,} bytes; split the request")
-    announced = request.headers.get("content-length", "0")
-    if announced.isdecimal() and int(announced) > DRAIN * limit:
-        raise too_large
-    body, size = bytearray(), 0
-    try:
-        async for chunk in request.stream():
-            size += len(chunk)
-            if size > DRAIN * limit:
-                raise too_large
-            if size <= limit:
-                body += chunk
-    except ClientDisconnect:
-        raise Rejected(400, "gone", "the client disconnected") from None
-    if size > limit:
-        raise too_large
-    return bytes(body)
-
-
-def check_caller(headers: Headers) -> None:
-    """Reject requests that a browser sends for another site, and forms."""
-    own = f"://{_only(headers, 'host')}"
-    is_own = _only(headers, "origin", f"http{own}") in (f"http{own}", f"https{own}")
-    if not is_own or _only(headers, "sec-fetch-site", "none") not in ("same-origin", "none"):
-        raise Rejected(403, "bad_origin", "expected a request from the server's own page")
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != JSON:
-        message = f"content-type: expected {JSON}, got {quote(kind, safe='/')[:60] or 'none'}"
-        raise Rejected(415, "bad_type", message)
-
-
-class Workers:
-    """A few threads with a bounded queue and deadlines."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._places = threading.Semaphore(limits.running + limits.waiting)
-        self._pool = ThreadPoolExecutor(limits.running, thread_name_prefix=THREADS)
-
-    def endpoint(
-        self, kind: type[R], work: Callable[[R], Response]
-    ) -> Callable[[Request], Awaitable[Response]]:
-        """A handler of requests with a JSON body of this kind."""
-
-        async def respond(request: Request) -> Response:
-            deadline = asyncio.get_running_loop().time() + self._limits.seconds
-            check_caller(request.headers)
-            try:
-                async with asyncio.timeout_at(deadline):
-                    body = await _read_body(request, self._limits.body)
-            except TimeoutError:
-                raise Rejected(408, "slow_request", "the body did not arrive in time") from None
-            return await self.run(lambda: work(api.read_request(body, kind)), deadline)
-
-        return respond
-
-    async def run(self, work: Callable[[], Response], deadline: float) -> Response:
-        """Run `work` on a thread; Rejected if the queue is full or the deadline of the loop passes."""
-        if not self._places.acquire(blocking=False):
-            raise Rejected(503, "busy", "too many requests; try again in a second")
-        running = self._pool.submit(work)
-        running.add_done_callback(lambda _: self._places.release())
-        try:
-            async with asyncio.timeout_at(deadline):  # late work leaves the queue, but not its thread
-                return await asyncio.wrap_future(running)
-        except TimeoutError:
-            message = f"not finished within {self._limits.seconds:g} seconds; split the request"
-            raise Rejected(503, "timeout", message) from None
-        except asyncio.CancelledError:  # by uvicorn, which ends
-            raise stopping() from None
-
-    @asynccontextmanager
-    async def lifespan(self, application: Starlette) -> AsyncIterator[None]:
-        """Run with the server; when it stops, drop waiting work and let running work finish."""
-        yield
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Open a listening socket."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.create_server((host, port), family=family)
-    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # inherited by its connections
-    return bound
-
-
-def serve(application: ASGIApp, bound: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM, then finish the requests that need less than GRACE seconds."""
-    import uvicorn
-
-    class Server(uvicorn.Server):
-        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            stop = asyncio.get_running_loop().call_later(GRACE, _core.stop_native, True)
-            await super().shutdown(sockets)
-            stop.cancel()
-
-    config = uvicorn.Config(
-        application,
-        http="h11",
-        ws="none",
-        loop="asyncio",
-        lifespan="on",
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        timeout_keep_alive=10,
-        timeout_graceful_shutdown=2,
-    )
-    # Uvicorn stops on these signals, then raises them again; by then they have done their work.
-    signals = (signal.SIGINT, signal.SIGTERM)
-    before = {each: signal.signal(each, lambda number, frame: None) for each in signals}
-    try:
-        Server(config).run(sockets=[bound])
-    finally:
-        _end_computations()
-        for each, handler in before.items():
-            signal.signal(each, handler)
-
-
-def _end_computations() -> None:
-    """Stop what still computes responses, as those that missed their deadline do."""
-    _core.stop_native(True)
-    try:
-        deadline = time.monotonic() + GRACE
-        for thread in threading.enumerate():
-            if thread.name.startswith(THREADS):
-                thread.join(max(0.0, deadline - time.monotonic()))
-    finally:
-        _core.stop_native(False)

@@ -1,0 +1,19 @@
+// A flag that stops the computations of one thread, because nobody waits for their results any more. See interrupt.hpp.
+#pragma once
+
+#include <atomic>
+
+namespace arbora {
+
+// While it lives, setting the flag stops the computations that this thread, which is one from outside, begins. The flag must outlive it.
+class FollowCallFlag {
+public:
+    explicit FollowCallFlag(const std::atomic<bool>& flag);
+    ~FollowCallFlag();
+    FollowCallFlag(const FollowCallFlag&) = delete;
+
+private:
+    const std::atomic<bool>* before_;
+};
+
+}  // namespace arbora
