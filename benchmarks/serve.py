@@ -1,19 +1,19 @@
-"""Load on the page's server over loopback: failures, time per request, growth of memory, and how it ends.
+"""Load and attacks on the page's server over loopback: failures, response times, memory growth, shutdown.
 
     python benchmarks/serve.py                            # 6,000 requests on 8 connections
-    python benchmarks/serve.py --requests 50000 --connections 16
+    python benchmarks/serve.py --requests 100000          # twenty minutes
     python benchmarks/serve.py --json > figures.json
     python benchmarks/serve.py --check                    # exit status 1 when a bar is missed
 
-The server is `arbora serve` in a process of its own, with a small parser trained on an invented treebank.
-Requests are of all kinds that the page sends, and some that are refused: an answer that is not the expected
-one is a failure. Memory is the server's resident set after a first tenth of the requests, and after all.
+The server is `arbora serve` in a process of its own, with a small parser trained on a synthetic treebank.
+`serve_requests.py` has the requests: all that the page sends, malformed and hostile ones, and slow clients
+beside them. Any other response than the expected one is a failure. Memory is the server's resident set after
+a first tenth of the requests, and after all.
 """
 
 from __future__ import annotations
 
 import argparse
-import http.client
 import json
 import os
 import queue
@@ -25,26 +25,19 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import quantiles
+
+from serve_requests import Client, Kind, draw_kind, make_groups, wait_slowly
 
 from arbora.data.synthetic import generate
 from arbora.training import train
 
 MOST_GROWTH = 8_000_000  # bytes: caches of allocators, not a leak that grows with requests
-JSON = {"Content-Type": "application/json"}
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A request, and the status that it must have."""
-
-    name: str
-    method: str
-    path: str
-    body: bytes
-    status: int
+SLOW_CLIENTS = 20
+SILENCE, TIMEOUT = 2, 10
 
 
 @dataclass
@@ -55,34 +48,11 @@ class Figures:
     failures: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def add(self, kind: Kind, spent: float, failure: str | None) -> None:
+    def add(self, group: str, name: str, spent: float, failure: str | None) -> None:
         with self.lock:
-            self.seconds.setdefault(kind.name, []).append(spent)
+            self.seconds.setdefault(group, []).append(spent)
             if failure is not None:
-                self.failures.append(f"{kind.name}: {failure}")
-
-
-def make_kinds() -> list[Kind]:
-    """What the page sends, and what nobody should."""
-    sentences = [s for s in generate(200, seed=7) if 5 <= len(s) <= 30]
-    kinds = [Kind("page", "GET", "/", b"", 200), Kind("info", "GET", "/api/info", b"", 200)]
-
-    def post(name: str, value: object, status: int = 200, path: str = "/api/parse") -> None:
-        kinds.append(Kind(name, "POST", path, json.dumps(value).encode(), status))
-
-    for i in range(40):
-        three = sentences[i : i + 3]
-        whole = sentences[i].to_conllu()
-        post("text", {"text": " ".join(s.text for s in three)})
-        post("conllu", {"conllu": "".join(s.to_conllu() for s in three)})
-        post("closer", {"conllu": whole, "k": 8, "marginals": True})
-        keep = [{"word": 1, "head": len(sentences[i])}]
-        post("keep", {"conllu": whole, "k": 8, "marginals": True, "keep": keep})
-        post("svg", {"conllu": whole}, path="/api/svg")
-    post("no tree", {"text": "a b", "keep": [{"word": 1, "head": 2}, {"word": 2, "head": 1}]}, 422)
-    post("too large", {"text": "x" * 1_200_000}, 413)
-    kinds.append(Kind("bad JSON", "POST", "/api/parse", b"{" * 1000, 400))
-    return kinds
+                self.failures.append(f"{group}, {name}: {failure}")
 
 
 class Server:
@@ -90,6 +60,7 @@ class Server:
 
     def __init__(self, model: Path) -> None:
         command = [sys.executable, "-m", "arbora", "serve", "-m", str(model), "--port", "0", "--quiet"]
+        command += ["--silence", str(SILENCE), "--timeout", str(TIMEOUT)]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         line = self.process.stderr.readline()
@@ -103,77 +74,94 @@ class Server:
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
 
-    def end(self) -> tuple[int, float]:
-        """Its exit status after SIGTERM, and how long that took."""
+    def end(self) -> tuple[int, float, str]:
+        """Its exit status after SIGTERM, how long that took, and what it has logged."""
         begun = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(30), time.monotonic() - begun
+            _, log = self.process.communicate(timeout=30)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            return -1, time.monotonic() - begun
+            return -1, time.monotonic() - begun, ""
+        return self.process.returncode, time.monotonic() - begun, log
 
 
-def send_all(port: int, waiting: queue.SimpleQueue[Kind | None], figures: Figures) -> None:
-    """One client: takes requests until there are no more, on one connection as long as it lasts."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    while (kind := waiting.get()) is not None:
+def send_all(port: int, waiting: queue.SimpleQueue[tuple[str, Kind] | None], figures: Figures) -> None:
+    """One client: sends requests until there are no more."""
+    client = Client(port)
+    while (drawn := waiting.get()) is not None:
+        group, kind = drawn
         begun = time.perf_counter()
-        failure = None
-        try:
-            connection.request(kind.method, kind.path, kind.body or None, JSON if kind.body else {})
-            response = connection.getresponse()
-            response.read()
-            if response.status != kind.status:
-                failure = f"expected {kind.status}, got {response.status}"
-        except (OSError, http.client.HTTPException) as error:
-            failure = f"{type(error).__name__}: {error}"
-            connection.close()
-        figures.add(kind, time.perf_counter() - begun, failure)
-    connection.close()
+        failure = client.send(kind)
+        figures.add(group, kind.name, time.perf_counter() - begun, failure)
+    client.close()
 
 
-def load(port: int, kinds: list[Kind], count: int, connections: int, figures: Figures, seed: int) -> None:
-    """So many requests, drawn at random; the large ones are one in two hundred."""
+def send_slowly(port: int, ended: threading.Event, figures: Figures, seed: int) -> None:
+    """One slow client after the other."""
     draw = random.Random(seed)
-    usual = [kind for kind in kinds if len(kind.body) < 100_000]
-    waiting: queue.SimpleQueue[Kind | None] = queue.SimpleQueue()
+    while not ended.is_set():
+        begun = time.perf_counter()
+        failure = wait_slowly(port, draw)
+        figures.add("slow", "slow", time.perf_counter() - begun, failure)
+
+
+def load(port: int, count: int, connections: int, figures: Figures, seed: int) -> None:
+    """Send so many requests, drawn at random, with slow clients beside them."""
+    draw, groups = random.Random(seed), make_groups()
+    waiting: queue.SimpleQueue[tuple[str, Kind] | None] = queue.SimpleQueue()
     for _ in range(count):
-        waiting.put(draw.choice(kinds if draw.random() < 0.3 else usual))
+        waiting.put(draw_kind(draw, groups))
+    ended = threading.Event()
     clients = [threading.Thread(target=send_all, args=(port, waiting, figures)) for _ in range(connections)]
-    for client in clients:
+    slow = [
+        threading.Thread(target=send_slowly, args=(port, ended, figures, seed * 1000 + i))
+        for i in range(SLOW_CLIENTS)
+    ]
+    for _ in clients:
         waiting.put(None)
-        client.start()
+    for each in [*clients, *slow]:
+        each.start()
     for client in clients:
         client.join()
+    ended.set()
+    for each in slow:
+        each.join()
 
 
 def measure(requests: int, connections: int) -> dict[str, object]:
     """All figures."""
-    kinds, warm, figures = make_kinds(), Figures(), Figures()
+    warm, figures = Figures(), Figures()
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "small.arbora"
-        settings = {"tree_bits": 16, "label_bits": 16, "parameters": {"epochs": 2}}
-        train(list(generate(150, seed=1)), config=settings).parser.save(model)
+        settings = {"tree_bits": 16, "label_bits": 16, "only": "parser", "parser": "graph"}
+        train(list(generate(150, seed=1)), config={**settings, "parameters": {"epochs": 2}}).parser.save(
+            model
+        )
         server = Server(model)
-        load(server.port, kinds, requests // 10, connections, warm, seed=1)
+        load(server.port, requests // 10, connections, warm, seed=1)
         before = server.memory()
         begun = time.monotonic()
-        load(server.port, kinds, requests - requests // 10, connections, figures, seed=2)
+        load(server.port, requests - requests // 10, connections, figures, seed=2)
         spent = time.monotonic() - begun
         growth = server.memory() - before
-        status, ending = server.end()
-    times = [seconds for group in figures.seconds.values() for seconds in group]
+        status, ending, log = server.end()
+    times = [seconds for name, group in figures.seconds.items() for seconds in group if name != "slow"]
     failures = warm.failures + figures.failures
+    counts = Counter({name: len(group) for name, group in figures.seconds.items()})
+    counts.update({name: len(group) for name, group in warm.seconds.items()})
     return {
-        "requests": requests,
+        "requests": counts.total(),
+        "counts": dict(counts),
         "connections": connections,
         "failures": len(failures),
         "first_failures": failures[:5],
+        "logged_errors": sum("rror" in line for line in log.splitlines()),
+        "first_logged": [line for line in log.splitlines() if "rror" in line][:5],
         "requests_per_second": len(times) / spent,
         "p50_ms": 1000 * quantiles(times, n=100)[49],
         "p99_ms": 1000 * quantiles(times, n=100)[98],
-        "by_kind_p50_ms": {
+        "p50_ms_by_group": {
             name: 1000 * quantiles(s * 2, n=2)[0] for name, s in sorted(figures.seconds.items())
         },
         "memory_bytes": before + growth,
@@ -201,7 +189,8 @@ def main() -> None:
             if isinstance(value, dict):
                 shown = ", ".join(f"{kind} {number:.1f}" for kind, number in value.items())
             print(f"{name.replace('_', ' '):>22}  {shown}")
-    missed = found["failures"] or found["exit_status"] or int(str(found["growth_bytes"])) > MOST_GROWTH
+    missed = found["failures"] or found["logged_errors"] or found["exit_status"]
+    missed = missed or int(str(found["growth_bytes"])) > MOST_GROWTH
     sys.exit(1 if options.check and missed else 0)
 
 

@@ -69,6 +69,10 @@ def test_requests_under_way_are_finished(model):
         with socket.create_connection(("127.0.0.1", port), timeout=20) as raw:
             raw.sendall(b"\x16\x03\x01 this is no HTTP\r\n\r\n")
             assert raw.recv(100).startswith(b"HTTP/1.1 400")
+        for line in (b"GET / HTTP/1.1", b"POST /api/parse HTTP/1.1"):
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as raw:
+                raw.sendall(line + b"\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nno chunk\r\n")
+                assert raw.recv(100).startswith(b"HTTP/1.1 400")
         # Requests that are under way when the signal comes are answered.
         text = "tafo zondos kunzangu nultorpel tafo zondos kunzangu. " * 200
         under_way = [send(port, {"text": text}) for _ in range(4)]
@@ -78,6 +82,7 @@ def test_requests_under_way_are_finished(model):
         assert process.wait(20) == 0
         log = process.stderr.read()
         assert log.endswith("ended\n")
+        assert "Traceback" not in log
         assert "tafo" not in log
 
 

@@ -17,7 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from arbora import _core
 from arbora.web.limits import Limits
@@ -46,6 +48,20 @@ def listen(host: str, port: int) -> socket.socket:
     bound = socket.create_server((host, port), family=family, backlog=BACKLOG)
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # inherited by its connections
     return bound
+
+
+class Protocol(H11Protocol):
+    """A connection. Uvicorn's own, but a body that is no HTTP ends the request without a traceback."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Respond, and drop the response that the application is about to send."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        try:
+            super().send_400_response(msg)
+        except h11.LocalProtocolError:  # a response has begun
+            self.transport.abort()
 
 
 class Acceptor:
@@ -176,11 +192,7 @@ class Server(uvicorn.Server):
 
     def make_protocol(self) -> asyncio.Protocol:
         """The protocol of a new connection."""
-        protocol: Any = self.config.http_protocol_class
-        made: asyncio.Protocol = protocol(
-            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
-        )
-        return made
+        return Protocol(self.config, self.server_state, self.lifespan.state)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start the application, and accept connections."""
@@ -204,12 +216,13 @@ def serve(application: ASGIApp, bound: socket.socket, limits: Limits) -> None:
     """Serve until SIGINT or SIGTERM, then finish the requests that need less than GRACE seconds."""
     config = uvicorn.Config(
         application,
-        http="h11",
+        http=Protocol,
         ws="none",
         loop="asyncio",
         lifespan="on",
         log_level="error",
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         date_header=False,
         timeout_keep_alive=10,
