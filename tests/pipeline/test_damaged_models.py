@@ -76,7 +76,9 @@ def test_missing_or_mistyped_tensors_are_rejected(stored, refused, quantized):
             array.astype(np.float64),
             array.reshape(1, -1) if array.size else np.zeros((1, 1), array.dtype),
         ]
-        if name.endswith((".codes", ".levels", ".scales", "lexicon.keys", "upos", "morphology", "scripts")):
+        if name.endswith(
+            (".codes", ".levels", ".values", ".scales", "lexicon.keys", "upos", "morphology", "scripts")
+        ):
             wrong += [array[:-1], np.concatenate([array, array[:1]])]
         for bad in wrong:
             if bad.dtype == array.dtype and (bad.ndim == 2) == (name in FLAT) and bad.size == array.size:
@@ -86,7 +88,8 @@ def test_missing_or_mistyped_tensors_are_rejected(stored, refused, quantized):
 
 def test_non_finite_weights_are_rejected(stored, refused):
     tensors, metadata = stored[False]
-    for name in ("tagger/upos", "tagger/morphology", "lemmatizer/scripts"):
+    for name in FLAT:
+        name = name if name in tensors else f"{name}.values"
         for value in (np.nan, np.inf, -np.inf):
             bad = tensors[name].copy()
             bad[3] = value

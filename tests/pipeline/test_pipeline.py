@@ -264,7 +264,7 @@ def test_rounded_equals_a_quantized_file(pipeline, tmp_path):
         assert all(np.array_equal(ours[0][name], theirs[0][name]) for name in theirs[0])
     ours, theirs = rounded.segmenter.native.parts(), again.segmenter.native.parts()
     assert all(np.array_equal(ours[name], theirs[name]) for name in ("token", "sentence", "multiword"))
-    assert (tmp_path / "a").stat().st_size < 0.5 * _size(pipeline, tmp_path / "c")
+    assert (tmp_path / "a").stat().st_size < 0.9 * _size(pipeline, tmp_path / "c")
 
 
 def _size(pipeline, path):

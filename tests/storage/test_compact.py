@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as arrays
 
 from arbora.errors import InputError, ModelError
 from arbora.storage.model_file import read_model, write_model
-from arbora.storage.quantization import BLOCK, MU, dequantize, is_quantized, quantize
+from arbora.storage.quantization import BLOCK, MU, dequantize, flat_weights, quantize, stored
 
 SLOPE = math.log1p(MU) / 254 * (1 + math.log1p(MU) / 127)
 
@@ -90,8 +90,6 @@ def test_through_a_file_beside_others_and_again_the_same_bytes(tmp_path):
     write_model(tmp_path / "b", quantize(arcs, "arcs") | quantize(labels, "labels"), {})
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     found = read_model(tmp_path / "a")
-    assert is_quantized(found.tensors, "arcs")
-    assert not is_quantized(found.tensors)
     np.testing.assert_array_equal(dequantize(found.tensors, "arcs"), dequantize(tensors, "arcs"))
     again = dequantize(found.tensors, "labels")
     np.testing.assert_array_equal(dequantize(quantize(again)), again)  # what was rounded once stays
@@ -161,3 +159,39 @@ def test_a_bit_beyond_the_last_weight_is_rejected():
     tensors["weights.nonzero"] = np.array([0b10, 0b1000], np.uint8)
     with rejects(ModelError, source="<model>", field="tensor 'weights.nonzero'"):
         dequantize(tensors)
+
+
+@pytest.mark.parametrize("share", [0, 0.02, 0.3, 0.7, 1.0])
+def test_exact_weights_are_restored_to_the_bit_and_take_less_space_where_many_are_zero(share, tmp_path):
+    weights = weights_of(100_003, share)
+    weights[:3] = [-0.0, 0.0, np.float32(1e-42)]
+    tensors = stored(weights, "tree", quantized=False)
+    assert size_of(tensors) <= min(1, share + 0.04) * weights.nbytes
+    write_model(tmp_path / "m", tensors, {})
+    restored = flat_weights(read_model(tmp_path / "m"), "tree", weights.size)
+    np.testing.assert_array_equal(restored.view(np.uint32), weights.view(np.uint32))
+    with pytest.raises(ModelError):
+        flat_weights(read_model(tmp_path / "m"), "tree", weights.size + 1)
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("shape", put(0, 2**40)),
+        ("shape", put(0, -1)),
+        ("values", lambda array: array[:-1]),
+        ("values", lambda array: array.astype(np.float64)),
+        ("nonzero", lambda array: array[:-1]),
+        ("nonzero", put(0, 255)),
+        ("nonzero", None),
+        ("shape", None),
+    ],
+)
+def test_damaged_exact_weights_are_rejected(part, change, tmp_path):
+    tensors = stored(weights_of(1003, 0.3), "tree", quantized=False)
+    damaged = tensors.pop(f"tree.{part}")
+    if change is not None:
+        tensors[f"tree.{part}"] = change(damaged.copy())
+    write_model(tmp_path / "m", tensors, {})
+    with pytest.raises(ModelError):
+        flat_weights(read_model(tmp_path / "m"), "tree", 1003)

@@ -39,7 +39,7 @@ def command(
     parameters: training.Parameters = None,
     epochs: training.Epochs = None,
     threads: options.Threads = 1,
-    compact: training.Compact = False,
+    compact: training.Compact = None,
     licence: options.Licence = None,
     attribution: options.Attribution = None,
     resume: bool = options.flag("--resume: Resume an interrupted training."),

@@ -33,6 +33,7 @@ from arbora.training.pipeline import Trained, train
 from arbora.web.plots import draw_curve
 
 CHECKPOINT = ".checkpoint"
+CHEAP = 0.05  # LAS on dev that a compact model may cost where nothing was chosen
 
 
 @options.setting_options(
@@ -62,7 +63,7 @@ def command(
     together: bool = options.flag(
         "--together: Let the workers train the parser together, too. Online learners then give another model."
     ),
-    compact: training.Compact = False,
+    compact: training.Compact = None,
     licence: options.Licence = None,
     attribution: options.Attribution = None,
     resume: bool = options.flag(f"--resume: Resume an interrupted training from MODEL{CHECKPOINT}."),
@@ -123,7 +124,7 @@ class TrainingOutput:
     """What a training writes and prints."""
 
     model: str
-    compact: bool
+    compact: bool | None
     licence: str | None
     attribution: str | None
     resume: bool
@@ -147,9 +148,12 @@ class TrainingOutput:
             is_kept = checkpoint is not None and checkpoint.exists()
             then = f"; {self.again} continues after the last finished epoch" if is_kept else ""
             raise stopped(f" before there was a model{then}") from None
-        rounding = _compact(trained, dev, threads) if self.compact else None
+        rounding = None if self.compact is False else Rounding.measure(trained, dev, threads)
+        is_compact = rounding is not None and (bool(self.compact) or rounding.is_cheap)
+        if rounding is not None and is_compact:
+            rounding.store(trained)
         chosen.credit(trained.pipeline, self.licence, self.attribution)
-        trained.save(self.model, quantized=self.compact)
+        trained.save(self.model, quantized=is_compact)
         if checkpoint is not None and not trained.interrupted:
             checkpoint.unlink(missing_ok=True)
         if self.plot is not None:
@@ -157,14 +161,14 @@ class TrainingOutput:
         # Epochs before a checkpoint have no time.
         times = progress.seconds
         epochs = [{**each, "seconds": times.get((each["stage"], each["epoch"]))} for each in trained.reports]
-        self._print(trained, rounding, epochs, time.monotonic() - begun)
+        self._print(trained, rounding if is_compact else None, epochs, time.monotonic() - begun)
         if trained.interrupted:
             raise stopped(f"; {self.model} holds the best so far, {self.again} continues to the end")
 
     def _print(
         self,
         trained: Trained,
-        rounding: dict[str, Scores] | None,
+        rounding: Rounding | None,
         epochs: list[dict[str, Any]],
         seconds: float,
     ) -> None:
@@ -172,13 +176,13 @@ class TrainingOutput:
         result = {
             "model": self.model,
             "bytes": Path(self.model).stat().st_size,
-            "dev": rounding["after"] if rounding else trained.scores,
+            "dev": rounding.after if rounding else trained.scores,
             "parts": {"names": list(trained.pipeline.parts), "dev": trained.pipeline.about["dev"]},
             "best_epoch": trained.best_epoch,
             "workers": about.get("workers", 1),
             "interrupted": trained.interrupted,
             "seconds": seconds,
-            "compact": rounding,
+            "compact": None if rounding is None else rounding.scores,
             "data": about.get("data", []),
             "config": about["config"],
             "epochs": epochs,
@@ -204,18 +208,42 @@ def _checkpoint(model: str, *, resume: bool, quiet: bool) -> Path | None:
     return path
 
 
-def _compact(trained: Trained, dev: Columns | None, threads: int) -> dict[str, Scores]:
-    """Evaluate the model with rounded weights, and store these scores in it."""
-    about = trained.parser.about
-    if dev is None:
-        about["compact"] = {}
-        return {}
-    rounded = trained.pipeline.rounded()
-    after = trained.scores_of(rounded, dev, threads)
-    about["compact"] = {"before": trained.scores}
-    about["dev"] = after
-    trained.pipeline.about["dev"] |= {**trained.scores_before(rounded, dev, threads), **after}
-    return {"before": dict(trained.scores), "after": after}
+@dataclass(frozen=True)
+class Rounding:
+    """What a compact model costs: scores on dev of the model before and after; empty without dev."""
+
+    before: Scores
+    after: Scores
+    parts: Scores
+    """Scores of tagger and lemmatizer after."""
+
+    @classmethod
+    def measure(cls, trained: Trained, dev: Columns | None, threads: int) -> Rounding:
+        """Evaluate the model with rounded weights."""
+        if dev is None:
+            return cls({}, {}, {})
+        rounded = trained.pipeline.rounded()
+        after = trained.scores_of(rounded, dev, threads)
+        return cls(dict(trained.scores), after, trained.scores_before(rounded, dev, threads))
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether the cost is known and less than `CHEAP`."""
+        name = "las" if "las" in self.after else "uas"
+        return name in self.after and self.before[name] - self.after[name] < CHEAP
+
+    @property
+    def scores(self) -> dict[str, Scores]:
+        """Scores before and after, by name; empty without dev."""
+        return {"before": self.before, "after": self.after} if self.after else {}
+
+    def store(self, trained: Trained) -> None:
+        """Put the scores into the model."""
+        about = trained.parser.about
+        about["compact"] = {"before": self.before} if self.after else {}
+        if self.after:
+            about["dev"] = self.after
+            trained.pipeline.about["dev"] |= {**self.parts, **self.after}
 
 
 def _table(epochs: list[dict[str, Any]]) -> Table:

@@ -39,7 +39,12 @@ Epochs: TypeAlias = Annotated[
     int | None, typer.Option(min=1, help="Passes over TRAIN at most. Default: mostly 10; 50 for networks.")
 ]
 Compact: TypeAlias = Annotated[
-    bool, typer.Option("--compact", help="Store each weight in one byte, and report the cost on DEV.")
+    bool | None,
+    typer.Option(
+        "--compact/--full",
+        help="Store weights in one byte each, or exactly. Default: compact if that costs less than 0.05 LAS "
+        "on DEV.",
+    ),
 ]
 SHARED = (
     "learner loss scorer parser order update trees roots labels vectors text encoder embed_encoder "

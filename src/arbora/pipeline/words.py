@@ -25,7 +25,7 @@ from arbora.registry import seeded_learner
 from arbora.settings import Settings, parameter
 from arbora.storage._safetensors import DAMAGED
 from arbora.storage.model_file import ModelFile
-from arbora.storage.quantization import flat_weights, quantize
+from arbora.storage.quantization import flat_weights, stored
 from arbora.types import Floats, Ints
 
 SMALLEST_TABLE, LARGEST_TABLE = 8, 26  # bits
@@ -143,7 +143,7 @@ def to_tensors(lexicon: TagLexicon, *, quantized: bool, **models: WordModel) -> 
     """A lexicon, and models by the names of their weights, as stored."""
     tensors: dict[str, NDArray[Any]] = {"lexicon.keys": lexicon.keys(), "lexicon.classes": lexicon.classes()}
     for name, model in models.items():
-        tensors |= quantize(model.weights, name) if quantized else {name: model.weights}
+        tensors |= stored(model.weights, name, quantized=quantized)
     return tensors
 
 

@@ -89,7 +89,7 @@ class LinearSearch(Search):
         tensors: dict[str, NDArray[Any]] = {"seen": np.packbits(self.scorer.seen)}
         for name, table in tables.items():
             if table is not None:
-                tensors.update(quantization.quantize(table, name) if quantized else {name: table})
+                tensors.update(quantization.stored(table, name, quantized=quantized))
         metadata = {
             "hash": HASH_VERSION,
             "settings": to_dict(self.scorer.settings),
@@ -136,5 +136,5 @@ def _read_pruner(file: ModelFile, shape: GraphSettings) -> Pruner | None:
 
 
 def _read_table(file: ModelFile, name: str, size: int) -> Floats:
-    """Read `size` weights, memory-mapped unless they are quantized."""
+    """Read `size` weights, memory-mapped if they are one tensor."""
     return in_memory(quantization.flat_weights(file, name, size))
