@@ -29,6 +29,7 @@ VERBS = {
     "calibrate": "Fit the probabilities of a model to another treebank.",
     "parse": "Parse raw text or treebanks: every word gets a head and a label.",
     "serve": "Serve a web page that shows trees and probabilities, and a JSON API.",
+    "annotate": "Annotate a treebank in a web page, with a parser that learns while you work.",
     "tune": "Try settings: train with each combination and compare the scores.",
     "demo": "Parse a text with the bundled model, and draw its trees.",
     "stats": "Describe treebanks: sentences, words, labels, lengths, crossing arcs, roots, depth.",

@@ -81,24 +81,26 @@ class ParserTraining:
         soft: SoftTrees | None = None,
         pool: Pool | None = None,
         together: bool = False,
+        guide: Guide | None = None,
     ) -> None:
         """`dev` was checked, see `check_dev`; `clusters` are those of the configuration.
 
         `like`: a parser whose word vectors are used again. `soft`: probabilities of trees to learn from.
         `pool`: workers for the folds of a guide; if `together`, they also train the parser, all at once.
+        `guide`: that of the configuration, if it is loaded already.
         """
         check_treebank(train, labelled=config.labels != "none", partial=config.learns_from_parts)
         c = self.config = resolve(config, train)
         self.columns, self.threads, self.observer, self.pool = train, threads, observer, pool
         self.shared_by = pool if together and pool is not None and pool.count > 1 else None
-        self.guide = None if config.stack is None else Guide.load(config.stack)
+        self.guide = guide or (None if config.stack is None else Guide.load(config.stack))
         self.guide_scores: dict[str, Scores] = {}
         if self.guide is not None:
             self.guide.check_treebank(train)
         for decision in TreebankShape(train).decisions(config, c):
             observer.note(decision)
-        guide = None if self.guide is None else self.guide.parser
-        self.recipe = c.recipe(c, train, dev, guide, threads, observer, clusters)
+        guide_parser = None if self.guide is None else self.guide.parser
+        self.recipe = c.recipe(c, train, dev, guide_parser, threads, observer, clusters)
         self.recipe.like, self.recipe.soft = like, soft
         if soft is not None and (not self.recipe.learns_softly or self.recipe.lifts is not None):
             what = 'only for parser = "neural", without pseudo-projective trees'

@@ -1,0 +1,443 @@
+"""The types of the annotation API's requests and responses; docs/annotate.md has an example of each.
+
+The OpenAPI document is generated from them. Numbers of sentences and words count from 1.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from arbora.annotation.draft import By, Column, State
+
+Number = Annotated[int, Meta(ge=1, lt=10**9, description="The number of a sentence.")]
+WordNumber = Annotated[int, Meta(ge=1, lt=10**6, description="The number of a word.")]
+Node = Annotated[int, Meta(ge=0, lt=10**6, description="The number of a word; 0 is the root.")]
+Version = Annotated[str, Meta(max_length=40, description="Of the sentence, as it was loaded.")]
+Probability = Annotated[float, Meta(ge=0, le=1.000001)]
+Text = Annotated[str, Meta(max_length=1000)]
+Order: TypeAlias = Literal["doubt", "diversity", "text"]
+
+
+class Object(msgspec.Struct, forbid_unknown_fields=True):
+    """A JSON object with exactly these fields."""
+
+
+class Edit(Object, tag_field="do"):
+    """One change of a sentence."""
+
+
+class SetHead(Edit, tag="head"):
+    """Decide a head, and a label if it is given. `release`: contradicting decisions become the parser's."""
+
+    word: WordNumber
+    head: Node
+    deprel: Text | None = None
+    release: bool = False
+
+
+class SetLabel(Edit, tag="label"):
+    """Decide a label, and with it the head."""
+
+    word: WordNumber
+    deprel: Text
+
+
+class Confirm(Edit, tag="confirm"):
+    """Decide that heads and labels are right as they are; no words: all."""
+
+    words: Annotated[list[WordNumber], Meta(max_length=10_000)]
+
+
+class Forget(Edit, tag="forget"):
+    """Let the parser change heads and labels again; no words: all."""
+
+    words: Annotated[list[WordNumber], Meta(max_length=10_000)]
+
+
+class SetTags(Edit, tag="tags"):
+    """Decide tags or the lemma; null: as it is."""
+
+    word: WordNumber
+    upos: Text | None = None
+    xpos: Text | None = None
+    feats: Text | None = None
+    lemma: Text | None = None
+
+
+class SetForm(Edit, tag="form"):
+    """Correct the form of a word."""
+
+    word: WordNumber
+    form: Text
+
+
+class SetSpace(Edit, tag="space"):
+    """Say whether a space follows a word, or the multiword token that ends with it."""
+
+    word: WordNumber
+    after: bool
+
+
+class SplitWord(Edit, tag="split_word"):
+    """Split a word; `token`: a multiword token with the old form covers the new words."""
+
+    word: WordNumber
+    forms: Annotated[list[Text], Meta(min_length=2, max_length=20)]
+    token: bool = False
+
+
+class JoinWords(Edit, tag="join_words"):
+    """Join neighbouring words to one."""
+
+    first: WordNumber
+    last: WordNumber
+    form: Text | None = None
+
+
+class MakeToken(Edit, tag="make_token"):
+    """Cover words with a multiword token."""
+
+    first: WordNumber
+    last: WordNumber
+    form: Text | None = None
+
+
+class EditToken(Edit, tag="edit_token"):
+    """Correct the form of the multiword token that begins with a word."""
+
+    first: WordNumber
+    form: Text
+
+
+class RemoveToken(Edit, tag="remove_token"):
+    """Remove the multiword token that begins with a word; its words stay."""
+
+    first: WordNumber
+
+
+class SplitSentence(Edit, tag="split_sentence"):
+    """Split a sentence after a word."""
+
+    word: WordNumber
+
+
+class JoinSentences(Edit, tag="join_sentences"):
+    """Join the next sentence to this one."""
+
+
+class SetState(Edit, tag="state"):
+    """Say that all is right (done), or that it is not (touched)."""
+
+    state: Literal["done", "touched"]
+
+
+AnyEdit: TypeAlias = (
+    SetHead
+    | SetLabel
+    | Confirm
+    | Forget
+    | SetTags
+    | SetForm
+    | SetSpace
+    | SplitWord
+    | JoinWords
+    | MakeToken
+    | EditToken
+    | RemoveToken
+    | SplitSentence
+    | JoinSentences
+    | SetState
+)
+
+
+# Requests
+
+
+class Nothing(Object):
+    """An empty object."""
+
+
+class ListRequest(Object):
+    """Which sentences to list; `start` is a place among those that match."""
+
+    start: Number = 1
+    count: Annotated[int, Meta(ge=1, le=500)] = 100
+    states: list[State] | None = None
+    contains: Text | None = None
+
+
+class SentenceRequest(Object):
+    """A sentence to load."""
+
+    number: Number
+
+
+class EditRequest(Object):
+    """A change of a sentence; `reparse`: the parser then re-attaches all that nobody decided."""
+
+    number: Number
+    version: Version
+    edit: AnyEdit
+    reparse: bool = True
+
+
+class ChoicesRequest(Object):
+    """A word whose heads to rank, and the head whose labels to rank; null: the one it has."""
+
+    number: Number
+    version: Version
+    word: WordNumber
+    head: Node | None = None
+
+
+class TreesRequest(Object):
+    """How many trees to return."""
+
+    number: Number
+    version: Version
+    k: Annotated[int, Meta(ge=1, le=20)] = 5
+
+
+class NextRequest(Object):
+    """What to ask for next. `skip`: pairs of sentence and word; word 0 is the whole sentence."""
+
+    order: Order = "text"
+    unit: Literal["sentence", "arc"] = "sentence"
+    after: Annotated[int, Meta(ge=0, lt=10**9)] = 0
+    skip: Annotated[list[tuple[int, int]], Meta(max_length=1000)] = []
+
+
+class LearnRequest(Object):
+    """Start or cancel learning."""
+
+    do: Literal["start", "cancel"]
+
+
+class SaveRequest(Object):
+    """The name of a copy, in the folder of the treebank."""
+
+    name: Annotated[str, Meta(max_length=200)]
+
+
+class ExportRequest(Object):
+    """What to export: with our marks or without, and sentences in which states (null: all)."""
+
+    marks: bool = False
+    states: list[State] | None = None
+
+
+# Responses
+
+
+class WordView(Object):
+    """A word; probabilities are those of the shown arc, null if unknown."""
+
+    id: int
+    form: str
+    lemma: str
+    upos: str
+    xpos: str
+    feats: str
+    head: int | None
+    deprel: str
+    misc: str
+    space_after: bool
+    by: dict[Column, By | None]
+    head_probability: Probability | None
+    label_probability: Probability | None
+    faults: list[str]
+
+
+class TokenView(Object):
+    """A multiword token."""
+
+    first: int
+    last: int
+    form: str
+    misc: str
+
+
+class SentenceView(Object):
+    """A sentence with all that can be edited, and what the model thinks of it."""
+
+    number: int
+    version: str
+    state: State
+    text: str
+    sent_id: str | None
+    words: list[WordView]
+    tokens: list[TokenView]
+    empty_nodes: int
+    corrections: int
+    doubtful: Annotated[int | None, Meta(description="The most doubtful word that no human decided.")]
+    probability: Probability | None
+    entropy: float | None
+    notes: list[str]
+
+
+class SentenceRow(Object):
+    """A sentence in a list."""
+
+    number: int
+    version: str
+    state: State
+    text: str
+    words: int
+    decided: int
+
+
+class SentenceList(Object):
+    """The sentences that match."""
+
+    total: int
+    sentences: list[SentenceRow]
+
+
+class ModelView(Object):
+    """The present model."""
+
+    name: str
+    number: int
+    source: Literal["given", "induced", "learned"]
+    probabilities: bool
+    ranks: bool
+    labels: list[str]
+    tags_words: bool
+    calibrated: bool
+
+
+class LearningView(Object):
+    """What the background does; `since` counts decisions since the last training."""
+
+    phase: Literal["idle", "training", "parsing"]
+    every: int
+    since: int
+    message: str
+    error: str | None
+
+
+class LimitsView(Object):
+    """Limits of requests."""
+
+    words: int
+    body: int
+
+
+class ProjectView(Object):
+    """The whole project; `revision` grows with every change."""
+
+    file: str
+    name: str
+    sentences: int
+    words: int
+    states: dict[State, int]
+    decisions: int
+    undo: str | None
+    redo: str | None
+    changed_outside: bool
+    revision: int
+    roots: Literal["single", "multi"]
+    version: str
+    model: ModelView | None
+    learning: LearningView
+    orders: list[Order]
+    upos: list[str]
+    deprels: list[str]
+    limits: LimitsView
+    notes: list[str]
+
+
+class EditResponse(Object):
+    """The sentences that changed, from `first` on; later numbers grow by `shift`."""
+
+    sentences: list[SentenceView]
+    first: int
+    shift: int
+    reparsed: list[int]
+    what: str
+    project: ProjectView
+
+
+class HeadChoice(Object):
+    """A possible head; probability null: unknown."""
+
+    head: int
+    form: str
+    probability: Probability | None
+
+
+class LabelChoice(Object):
+    """A possible label; probability null: the model does not know it."""
+
+    deprel: str
+    probability: Probability | None
+
+
+class Choices(Object):
+    """Heads of a word, and labels of the arc from `head`, the likeliest first."""
+
+    heads: list[HeadChoice]
+    head: int | None
+    labels: list[LabelChoice]
+    notes: list[str]
+
+
+class TreeView(Object):
+    """A tree with the heads that humans decided."""
+
+    probability: Probability | None
+    heads: list[int]
+    deprels: list[str]
+    head_probabilities: list[Probability | None]
+
+
+class Trees(Object):
+    """The most probable tree first."""
+
+    trees: list[TreeView]
+    notes: list[str]
+
+
+class Question(Object):
+    """What to ask for next; number null: nothing is left. `left` counts what could be asked."""
+
+    number: int | None
+    word: int | None
+    doubt: float | None
+    left: int
+    notes: list[str]
+
+
+class CurvePoint(Object):
+    """The scores of one model on the held-out part, in percent."""
+
+    decisions: int
+    done: int
+    las: float | None
+    uas: float | None
+    held_out_words: int
+    source: Literal["given", "induced", "learned"]
+
+
+class Effort(Object):
+    """How many heads and labels a human changed in a sentence."""
+
+    words: int
+    corrections: int
+
+
+class Curve(Object):
+    """How the model and the work develop."""
+
+    points: list[CurvePoint]
+    sentences: Annotated[list[Effort], Meta(description="Those that were done last, the latest last.")]
+    held_out: str
+
+
+class Saved(Object):
+    """The file that was written."""
+
+    file: str

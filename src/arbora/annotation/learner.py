@@ -1,0 +1,117 @@
+"""Train a model from a few decisions, in a process of its own: `python -m arbora.annotation.learner FOLDER`.
+
+The folder has `request.json` and treebanks; the model is written beside them. Nothing else is written, so the
+process can be killed at any time. It ends when its stdin is closed, which happens when the server dies.
+
+Where there is no model, one is induced from words alone. A parser then learns from the arcs that humans
+decided (`adagrad` makes them probable, whatever the rest of the tree); the trees of the first model are
+features, so that what it knew is not lost.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from arbora.data.columns import Columns
+from arbora.data.treebank import read_columns
+from arbora.errors import ArboraError, InputError
+from arbora.induction.induce import induce
+from arbora.interfaces import Roots
+from arbora.pipeline.pipeline import Pipeline, load
+from arbora.progress import Silent
+from arbora.training.config import TrainConfig
+from arbora.training.parser import ParserTraining
+from arbora.training.stacking import Guide
+
+REQUEST, WORDS, TRAIN, MODEL = "request.json", "words.conllu", "train.conllu", "model.arbora"
+EPOCHS = 8
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to train; `start` is the file of a model to start from."""
+
+    do: Literal["induce", "learn"]
+    start: str | None = None
+    roots: Roots = "single"
+    seed: int = 0
+
+    def write(self, folder: Path) -> None:
+        (folder / REQUEST).write_text(json.dumps(self.__dict__), encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> Request:
+        return cls(**json.loads((folder / REQUEST).read_text(encoding="utf-8")))
+
+
+def run(folder: Path) -> None:
+    """Do what the request in a folder says."""
+    request = Request.read(folder)
+    if request.do == "induce":
+        induce(str(folder / WORDS), config={"seed": request.seed}).save(folder / MODEL)
+        return
+    start = None if request.start is None else load(request.start)
+    columns = read_columns(str(folder / TRAIN), format="conllu")
+    learn(columns, start, request.start, roots=request.roots, seed=request.seed).save(folder / MODEL)
+
+
+def learn(
+    columns: Columns, start: Pipeline | None, path: str | None, *, roots: Roots = "single", seed: int = 0
+) -> Pipeline:
+    """A model that learned from the heads that sentences have; `path` is the file of `start`."""
+    if start is not None:
+        columns = start.prepare(columns)
+    guide = None if path is None else _guide(path)
+    config = TrainConfig(
+        parser="graph",
+        order=1,
+        learner="adagrad",
+        parameters={"epochs": EPOCHS},
+        only="parser",
+        roots=roots,
+        seed=seed,
+        stack=None if guide is None else path,
+    )
+    training = ParserTraining(columns, None, config, 1, Silent(), guide=guide)
+    parser, interrupted = training.run()
+    if interrupted:
+        raise KeyboardInterrupt
+    return Pipeline(parser=parser) if start is None else replace(start, parser=parser)
+
+
+def _guide(path: str) -> Guide | None:
+    """The parser of a model, which has not seen this treebank; None if it cannot be a guide."""
+    try:
+        return replace(Guide.load(path), config=None)
+    except InputError:
+        return None
+
+
+def _end_with_server() -> None:
+    """End this process when its stdin is closed."""
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    os._exit(1)
+
+
+def main() -> None:
+    """Run the request in the folder that the command line names; errors are JSON on stdout."""
+    threading.Thread(target=_end_with_server, daemon=True).start()
+    if hasattr(os, "nice"):
+        os.nice(10)
+    report: dict[str, Any] = {"error": None}
+    try:
+        run(Path(sys.argv[1]))
+    except ArboraError as error:
+        report["error"] = str(error)
+    print(json.dumps(report), flush=True)
+
+
+if __name__ == "__main__":
+    main()

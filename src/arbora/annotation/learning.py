@@ -1,0 +1,398 @@
+"""Learning while a human annotates: train in a process of its own, then parse anew what is not done.
+
+A thread waits for the process; the API never does. At most one training runs. It starts by itself after every
+N decisions, and at the beginning if there is no model. A new model replaces one that the user gave only if it
+is not worse on the held-out part: a fixed share of the sentences that are done, chosen by a checksum of their
+words, so that it does not change while others come and go.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import threading
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from arbora.annotation import api
+from arbora.annotation.assistant import Assistant, Source
+from arbora.annotation.draft import Draft
+from arbora.annotation.learner import MODEL, TRAIN, WORDS, Request
+from arbora.annotation.project import Project, read_draft
+from arbora.annotation.refusal import Refusal
+from arbora.annotation.store import like
+from arbora.data.columns import columns_of
+from arbora.data.sentence import NO_HEAD
+from arbora.errors import ArboraError
+from arbora.pipeline.pipeline import Pipeline, load
+from arbora.storage.files import replacing
+
+HELD_OUT = 0.15
+LEAST_HELD_OUT = 30
+"""Words of the held-out part from which scores mean something."""
+MOST_WORDS = 30_000
+"""Words to learn from at once; those that humans touched last come first."""
+PIECE = 100
+"""Sentences that are parsed at once."""
+CURVE, STATE, START, LOG = "curve.jsonl", "state.json", "start.arbora", "log.txt"
+ABOUT_HELD_OUT = (
+    f"about {HELD_OUT:.0%} of the sentences that are done, chosen by a checksum of their words; models never "
+    "learn from them"
+)
+
+logger = logging.getLogger("arbora")
+
+
+def is_held_out(draft: Draft, seed: int = 0) -> bool:
+    """Whether a sentence, once it is done, is for evaluation only."""
+    words = "\t".join(node.form for node in draft.nodes)
+    return zlib.crc32(f"{seed}\t{words}".encode()) < HELD_OUT * 2**32
+
+
+@dataclass
+class Learning:
+    """What happens in the background of a project."""
+
+    project: Project
+    given: Pipeline | None = None
+    name: str = ""
+    given_path: str | None = None
+    """The file of the given model."""
+    every: int = 50
+    seed: int = 0
+    phase: str = "idle"
+    message: str = ""
+    error: str | None = None
+    since: int = 0
+    _thread: threading.Thread | None = None
+    _process: subprocess.Popen[bytes] | None = None
+    _cancelled: threading.Event = field(default_factory=threading.Event)
+    _lock: Any = field(default_factory=threading.RLock)
+
+    def __post_init__(self) -> None:
+        self.folder = self.project.store.folder
+        self.project.learning_view = self.view
+        self.project.on_decisions = self.count
+        self.start_assistant: Assistant | None = None
+        """The model that learning starts from."""
+        self._number = 0
+
+    def view(self) -> api.LearningView:
+        """What the background does."""
+        return api.LearningView(self.phase, self.every, self.since, self.message, self.error)  # type: ignore[arg-type]
+
+    def curve(self) -> api.Curve:
+        """How scores and corrections develop."""
+        with self.project.lock:
+            done = [
+                api.Effort(each.words, each.corrections)
+                for each in self.project.summaries
+                if each.state == "done"
+            ]
+        return api.Curve(_read_points(self.folder / CURVE), done[-200:], ABOUT_HELD_OUT)
+
+    # Commands
+
+    def open(self) -> None:
+        """Load the last model, or start with the given one; without any, learn one."""
+        kept = self._kept_state()
+        if self.given is not None:
+            self.start_assistant = self._assistant(self.given, self.name, "given")
+        elif (self.folder / START).exists():
+            self.start_assistant = self._assistant(
+                load(self.folder / START), "induced", "induced", writes_tags=bool(kept.get("start_tags"))
+            )
+        if kept.get("source") == "learned" and (self.folder / MODEL).exists():
+            found = load(self.folder / MODEL)
+            self.project.adopt(
+                self._assistant(found, "learned", "learned", writes_tags=bool(kept["writes_tags"]))
+            )
+        elif self.start_assistant is not None:
+            self.project.adopt(self.start_assistant)
+        needs_model = self.project.assistant is None
+        if needs_model or any(each.state == "raw" for each in self.project.summaries):
+            self._begin(train=needs_model)
+
+    def command(self, wanted: api.LearnRequest) -> api.ProjectView:
+        """Start or cancel learning."""
+        if wanted.do == "start":
+            if not self.project.totals.words:
+                raise Refusal("nothing_to_learn", "the treebank has no words")
+            if not self._begin(train=True):
+                raise Refusal("learning", "a model is being trained already")
+        elif not self._stop():
+            raise Refusal("not_learning", "nothing is being learned")
+        return self.project.view()
+
+    def count(self, decisions: int) -> None:
+        """Count decisions; enough of them start a training."""
+        with self._lock:
+            self.since += decisions
+            if self.every and self.since >= self.every:
+                self._begin(train=True)
+
+    def close(self) -> None:
+        """Stop what runs, and wait for it."""
+        self._stop()
+        thread = self._thread
+        if thread is not None:
+            thread.join(timeout=10)
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait until the background is idle."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(timeout)
+
+    def _begin(self, *, train: bool) -> bool:
+        with self._lock:
+            if self._thread is not None and self._thread.is_alive():
+                return False
+            self._cancelled.clear()
+            self.phase, self.error = "training" if train else "parsing", None
+            self._thread = threading.Thread(
+                target=self._run, args=(train,), daemon=True, name="arbora-learning"
+            )
+            self._thread.start()
+            return True
+
+    def _stop(self) -> bool:
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():
+                return False
+            self._cancelled.set()
+            if self._process is not None:
+                self._process.kill()
+            return True
+
+    # The background
+
+    def _run(self, train: bool) -> None:
+        try:
+            if train:
+                self._train()
+            self.phase = "parsing"
+            self.parse_all()
+            self.message = "" if self.error else "up to date"
+        except Cancelled:
+            self.message = "cancelled"
+        except (ArboraError, OSError) as error:
+            self.error = str(error)
+            self.message = ""
+        except Exception as error:
+            logger.exception("learning failed")
+            self.error = f"learning failed: {type(error).__name__}"
+        finally:
+            self.phase = "idle"
+
+    def _train(self) -> None:
+        with self.project.lock:
+            texts = list(self.project.store.texts)
+            decisions = self.project.totals.decisions
+            with self._lock:
+                self.since = 0
+        drafts = [read_draft(text) for text in texts]
+        held = [each for each in drafts if each.state == "done" and is_held_out(each, self.seed)]
+        learned_from = [
+            each
+            for each in drafts
+            if each.decided and not (each.state == "done" and is_held_out(each, self.seed))
+        ]
+        if self.start_assistant is None:
+            self._induce(drafts)
+        examples = _within(learned_from)
+        if not any(each.decided for each in examples):
+            if self.start_assistant is not None:
+                self._adopt(self.start_assistant, decisions, held)
+                return
+            raise Refusal("nothing_to_learn", "no model could be induced, and no head is decided yet")
+        self.message = f"learning from {sum(each.decided for each in examples):,} arcs"
+        sentences = [each.learnable() for each in examples]
+        folder = self._work_folder()
+        _write(folder / TRAIN, [each for each in sentences if any(head != NO_HEAD for head in each.heads)])
+        path = self.given_path if self.given is not None else str(self.folder / START)
+        start = path if self.start_assistant is not None else None
+        self._run_learner(folder, Request("learn", start, self.project.roots, self.seed))
+        found = load(folder / MODEL)
+        writes = self.start_assistant.writes_tags if self.start_assistant is not None else False
+        self._adopt(self._assistant(found, "learned", "learned", writes_tags=writes), decisions, held)
+
+    def _induce(self, drafts: Sequence[Draft]) -> None:
+        """Learn a first model from words alone; without one if the text does not allow it."""
+        self.message = "inducing a first model from words alone"
+        folder = self._work_folder()
+        _write(folder / WORDS, [_words(each) for each in _within(drafts)])
+        try:
+            self._run_learner(folder, Request("induce", seed=self.seed))
+        except LearnerError as error:
+            self.message = str(error)
+            return
+        has_tags = any(node.upos != "_" for each in drafts for node in each.nodes)
+        (folder / MODEL).replace(self.folder / START)
+        self._save_state(start_tags=has_tags)
+        found = load(self.folder / START)
+        self.start_assistant = self._assistant(found, "induced", "induced", writes_tags=has_tags)
+
+    def _run_learner(self, folder: Path, request: Request) -> None:
+        request.write(folder)
+        (folder / MODEL).unlink(missing_ok=True)
+        command = [sys.executable, "-m", "arbora.annotation.learner", str(folder)]
+        with self._lock:
+            if self._cancelled.is_set():
+                raise Cancelled
+            with (folder / LOG).open("wb") as log:
+                process = self._process = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
+                )
+        try:
+            assert process.stdout is not None
+            output = process.stdout.read()
+            process.wait()
+        finally:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    stream.close()
+            with self._lock:
+                self._process = None
+        if self._cancelled.is_set():
+            raise Cancelled
+        lines = output.splitlines()
+        report = json.loads(lines[-1]) if lines else {"error": f"the training failed; see {folder / LOG}"}
+        if report["error"]:
+            raise LearnerError(report["error"])
+
+    def _adopt(self, new: Assistant, decisions: int, held: Sequence[Draft]) -> None:
+        """Use a model unless it is worse than the one that it started from, and add a point to the curve."""
+        las, uas = scores_on(new, held)
+        chosen = new
+        if new.source == "learned" and self.start_assistant is not None and self.given is not None:
+            before, _ = scores_on(self.start_assistant, held)
+            if las is None or before is None or las < before:
+                chosen, las, uas = self.start_assistant, *scores_on(self.start_assistant, held)
+        if chosen.source == "learned":
+            (self.folder / "learning" / MODEL).replace(self.folder / MODEL)
+        self._save_state(source=chosen.source, writes_tags=chosen.writes_tags)
+        words = sum(map(len, held))
+        done = self.project.totals.states["done"]
+        point = api.CurvePoint(decisions, done, las, uas, words, chosen.source)
+        with (self.folder / CURVE).open("ab") as stream:
+            stream.write(msgspec.json.encode(point) + b"\n")
+        self.project.adopt(chosen)
+
+    def parse_all(self) -> None:
+        """Parse all sentences anew that are not done, around the decisions of humans."""
+        with self.project.lock:
+            assistant, roots = self.project.assistant, self.project.roots
+            texts = [
+                text
+                for text, each in zip(self.project.store.texts, self.project.summaries, strict=True)
+                if each.state != "done" and each.words <= self.project.limits.words
+            ]
+        if assistant is None:
+            return
+        parsed: dict[str, str] = {}
+        for start in range(0, len(texts), PIECE):
+            if self._cancelled.is_set():
+                raise Cancelled
+            self.message = f"parsing sentence {start + 1:,} of {len(texts):,}"
+            piece = texts[start : start + PIECE]
+            drafts = [read_draft(text) for text in piece]
+            assistant.fill(drafts, roots)
+            for text, draft in zip(piece, drafts, strict=True):
+                parsed[text] = like(text, draft.to_sentence())
+        self.project.put_parsed(parsed)
+
+    # Parts
+
+    def _assistant(
+        self, pipeline: Pipeline, name: str, source: Source, *, writes_tags: bool = True
+    ) -> Assistant:
+        self._number += 1
+        return Assistant(pipeline, name, source, self._number, writes_tags)
+
+    def _work_folder(self) -> Path:
+        folder = self.folder / "learning"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def _kept_state(self) -> dict[str, Any]:
+        try:
+            found = json.loads((self.folder / STATE).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _save_state(self, **values: Any) -> None:
+        with replacing(self.folder / STATE) as stream:
+            stream.write(json.dumps({**self._kept_state(), **values}).encode())
+
+
+class Cancelled(Exception):  # noqa: N818
+    """Learning was cancelled."""
+
+
+class LearnerError(ArboraError):
+    """The training process reported an error."""
+
+
+def scores_on(assistant: Assistant, drafts: Sequence[Draft]) -> tuple[float | None, float | None]:
+    """LAS and UAS in percent on sentences that are done; None if these have too few words."""
+    words = sum(map(len, drafts))
+    if words < LEAST_HELD_OUT:
+        return None, None
+    right = labelled = 0
+    for start in range(0, len(drafts), PIECE):
+        piece = drafts[start : start + PIECE]
+        bare = [_bare(draft) for draft in piece]
+        assistant.fill(bare, "multi")
+        for gold, found in zip(piece, bare, strict=True):
+            for a, b in zip(gold.nodes, found.nodes, strict=True):
+                right += a.head == b.head
+                labelled += a.head == b.head and a.deprel == b.deprel
+    return round(100 * labelled / words, 2), round(100 * right / words, 2)
+
+
+def _bare(draft: Draft) -> Draft:
+    """A copy without a tree."""
+    nodes = [replace(node, head=NO_HEAD, deprel="_", human=frozenset()) for node in draft.nodes]
+    return Draft(nodes, [], [], [])
+
+
+def _words(draft: Draft) -> Any:
+    return _bare(draft).to_sentence(marks=False)
+
+
+def _within(drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts that fit into MOST_WORDS: the touched before the done, the last before the first."""
+    chosen: list[Draft] = []
+    words = 0
+    last_first = [each for each in reversed(drafts) if each.state != "done"]
+    for draft in [*last_first, *(each for each in reversed(drafts) if each.state == "done")]:
+        words += len(draft)
+        if words > MOST_WORDS:
+            break
+        chosen.append(draft)
+    return chosen[::-1]
+
+
+def _write(path: Path, sentences: Sequence[Any]) -> None:
+    path.write_bytes(columns_of(sentences).to_bytes() if sentences else b"")
+
+
+def _read_points(path: Path) -> list[api.CurvePoint]:
+    points = []
+    for line in path.read_bytes().splitlines() if path.exists() else []:
+        try:
+            points.append(msgspec.json.decode(line, type=api.CurvePoint))
+        except msgspec.MsgspecError:
+            continue
+    return points

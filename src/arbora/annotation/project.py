@@ -1,0 +1,362 @@
+"""A treebank that is being annotated: edits, undo, what the model says, and the next question.
+
+One lock guards all state. Parsing one sentence is fast and happens under it; training and parsing everything
+anew happen in the background (`arbora.annotation.learning`) and take it only to read and to save.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from arbora import __version__
+from arbora.annotation import api, views
+from arbora.annotation.arcs import forget, repair
+from arbora.annotation.assistant import CONFLICT, Assistant
+from arbora.annotation.draft import STATE, STATES, Draft
+from arbora.annotation.editing import KEEP_TREE, apply_edit, describe
+from arbora.annotation.journal import Splice
+from arbora.annotation.questions import Questions
+from arbora.annotation.refusal import Refusal
+from arbora.annotation.store import Change, Store, like, plain
+from arbora.data.columns import parse_sentence
+from arbora.data.sentence import NO_HEAD
+from arbora.errors import DataError
+from arbora.interfaces import Roots
+
+NO_MODEL = "there is no model yet: the order is that of the text"
+NO_LABELS = "the model gives no probabilities of labels here: the file's labels come first, by frequency"
+
+
+def no_learning() -> api.LearningView:
+    """What the background does where there is none."""
+    return api.LearningView("idle", 0, 0, "", None)
+
+
+@lru_cache(maxsize=20_000)
+def _read(text: str) -> Draft:
+    return Draft.of(parse_sentence(plain(text)))
+
+
+def read_draft(text: str) -> Draft:
+    """A draft of a sentence's text, which may be changed."""
+    return _copy(_read(text))
+
+
+def _copy(draft: Draft) -> Draft:
+    fresh = copy(draft)
+    fresh.nodes = [copy(node) for node in draft.nodes]
+    fresh.comments, fresh.tokens, fresh.empty = list(draft.comments), list(draft.tokens), list(draft.empty)
+    return fresh
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a project accepts."""
+
+    words: int = 300
+    body: int = 1_000_000
+
+
+class Project:
+    """The state behind the API; safe to call from several threads."""
+
+    def __init__(self, file: Path, folder: Path, limits: Limits | None = None) -> None:
+        self.lock = threading.RLock()
+        self.limits = limits or Limits()
+        self.store = Store(file, folder)
+        self.assistant: Assistant | None = None
+        self.learning_view: Callable[[], api.LearningView] = no_learning
+        """What the background does; set by `Learning`."""
+        self.on_decisions: Callable[[int], None] = lambda count: None
+        """Called after an edit with the number of decisions."""
+        self._questions = Questions()
+        self._summarise()
+
+    def close(self) -> None:
+        """Let others open the project."""
+        with self.lock:
+            self.store.close()
+
+    def _summarise(self) -> None:
+        self.summaries = [views.Summary.of(_read(text), text) for text in self.store.texts]
+        self.totals = views.Totals()
+        self.totals.add(self.summaries)
+        several = any(sum(node.head == 0 for node in _read(text).nodes) > 1 for text in self.store.texts)
+        self.roots: Roots = "multi" if several else "single"
+
+    # Reading
+
+    def view(self) -> api.ProjectView:
+        """The whole project."""
+        with self.lock:
+            totals, store = self.totals, self.store
+            return api.ProjectView(
+                file=store.file.name,
+                name=store.file.stem,
+                sentences=len(store.texts),
+                words=totals.words,
+                states={state: totals.states[state] for state in STATES},
+                decisions=totals.decisions,
+                undo=store.undoable,
+                redo=store.redoable,
+                changed_outside=store.is_changed_outside,
+                revision=store.revision + (0 if self.assistant is None else self.assistant.number),
+                roots=self.roots,
+                version=__version__,
+                model=None if self.assistant is None else views.view_model(self.assistant),
+                learning=self.learning_view(),
+                orders=["text", "doubt", "diversity"] if self._knows_arcs else ["text"],
+                upos=views.known_first(totals.upos, views.UPOS),
+                deprels=views.known_first(totals.deprels, views.DEPRELS),
+                limits=api.LimitsView(self.limits.words, self.limits.body),
+                notes=list(store.notes),
+            )
+
+    @property
+    def _knows_arcs(self) -> bool:
+        return self.assistant is not None and self.assistant.knows_arcs
+
+    def rows(self, wanted: api.ListRequest) -> api.SentenceList:
+        """Sentences in some states, or with some text."""
+        with self.lock:
+            states = wanted.states or STATES
+            places = [i for i, each in enumerate(self.summaries) if each.state in states]
+            if wanted.contains:
+                needle = wanted.contains.casefold()
+                places = [i for i in places if needle in self._text(i).casefold()]
+            chosen = places[wanted.start - 1 : wanted.start - 1 + wanted.count]
+            return api.SentenceList(len(places), [self._row(place) for place in chosen])
+
+    def _text(self, place: int) -> str:
+        return _read(self.store.texts[place]).to_sentence(marks=False).text
+
+    def _row(self, place: int) -> api.SentenceRow:
+        own = self.summaries[place]
+        return api.SentenceRow(
+            place + 1, own.version, own.state, self._text(place)[:300], own.words, own.decided
+        )
+
+    def sentence(self, number: int) -> api.SentenceView:
+        """One sentence with all that can be edited."""
+        with self.lock:
+            place = self._place(number)
+            text, assistant = self.store.texts[place], self.assistant
+        return self._view(text, number, assistant)
+
+    def _view(self, text: str, number: int, assistant: Assistant | None) -> api.SentenceView:
+        draft = _read(text)
+        belief = None if assistant is None else assistant.believe(draft)
+        return views.view_sentence(draft, text, number, belief)
+
+    def _place(self, number: int, version: str | None = None) -> int:
+        """The place of a sentence; Refusal if there is none, or it has changed."""
+        if not 1 <= number <= len(self.store.texts):
+            count = len(self.store.texts)
+            raise Refusal("no_such_sentence", f"number: expected 1 to {count}, got {number}")
+        if version is not None and version != self.summaries[number - 1].version:
+            raise Refusal("stale", f"sentence {number} has changed meanwhile; load it again")
+        return number - 1
+
+    # Changing
+
+    def edit(self, wanted: api.EditRequest) -> api.EditResponse:
+        """Make one edit and, if asked to, parse around it."""
+        with self.lock:
+            place = self._place(wanted.number, wanted.version)
+            texts = self.store.texts[place : place + 1]
+            draft = read_draft(texts[0])
+            what = describe(wanted.edit, draft)
+
+            def following() -> Draft:
+                if place + 1 == len(self.store.texts):
+                    raise Refusal("no_next_sentence", "this is the last sentence: nothing follows to join")
+                texts.append(self.store.texts[place + 1])
+                return read_draft(texts[1])
+
+            drafts = apply_edit(wanted.edit, draft, following, self.roots)
+            for each in drafts:
+                if len(each) > self.limits.words:
+                    raise Refusal(
+                        "sentence_too_long",
+                        f"expected at most {self.limits.words} words in a sentence, got {len(each)}",
+                    )
+            before = [(node.head, node.deprel) for node in drafts[0].nodes]
+            notes = self._reparse(drafts, wanted)
+            after = [(node.head, node.deprel) for node in drafts[0].nodes]
+            reparsed = [i for i, pair in enumerate(zip(before, after, strict=True), 1) if pair[0] != pair[1]]
+            splice = Splice(place, texts, [self._to_text(texts[0], each) for each in drafts])
+            known = self.totals.decisions
+            change = self._replaced(self.store.replace("edit", what, [splice]))
+            decided = max(1, self.totals.decisions - known)
+            response = self._response(change, reparsed, notes)
+        self.on_decisions(decided)
+        return response
+
+    def _to_text(self, old: str, draft: Draft) -> str:
+        try:
+            return like(old, draft.to_sentence())
+        except DataError as error:
+            raise Refusal("bad_edit", f"this would not be CoNLL-U: {error.what}") from None
+
+    def _reparse(self, drafts: Sequence[Draft], wanted: api.EditRequest) -> list[str]:
+        """Let the parser fill in what nobody decided; without one, drop what contradicts."""
+        notes: list[str] = []
+        for draft in drafts:
+            if isinstance(wanted.edit, KEEP_TREE) or draft.state == "done":
+                continue
+            if self.assistant is not None and wanted.reparse:
+                notes += self.assistant.fill([draft], self.roots)
+            else:
+                repair(draft, self.roots)
+        return notes
+
+    def _replaced(self, change: Change) -> Change:
+        """Bring summaries and totals up to date."""
+        for at, before, after in change.splices:
+            new = [views.Summary.of(_read(text), text) for text in after]
+            self.totals.add(self.summaries[at : at + len(before)], -1)
+            self.totals.add(new)
+            self.summaries[at : at + len(before)] = new
+        return change
+
+    def _response(self, change: Change, reparsed: list[int], notes: list[str]) -> api.EditResponse:
+        first = change.first
+        texts = change.splices[-1].after
+        shown = [self._view(text, first + 1 + i, self.assistant) for i, text in enumerate(texts)]
+        for each in shown[:1]:
+            each.notes = list(dict.fromkeys([*each.notes, *notes]))
+        return api.EditResponse(shown, first + 1, change.shift, reparsed, change.what, self.view())
+
+    def undo(self) -> api.EditResponse:
+        """Take back the last edit."""
+        with self.lock:
+            return self._response(self._replaced(self.store.undo()), [], [])
+
+    def redo(self) -> api.EditResponse:
+        """Make the edit again that was undone last."""
+        with self.lock:
+            return self._response(self._replaced(self.store.redo()), [], [])
+
+    def put_parsed(self, parsed: dict[str, str]) -> None:
+        """Save the parser's new trees: from the text of a sentence, if it still is there, to the new one."""
+        with self.lock:
+            splices = [
+                Splice(at, [text], [parsed[text]])
+                for at, text in enumerate(self.store.texts)
+                if parsed.get(text, text) != text
+            ]
+            if splices:
+                self._replaced(self.store.replace("parse", "parsed anew", splices))
+
+    def give_to_parser(self) -> None:
+        """Let the parser change all trees of sentences without our marks."""
+        with self.lock:
+            splices = []
+            for at, text in enumerate(self.store.texts):
+                draft = read_draft(text)
+                if any(node.human or node.parser for node in draft.nodes) or f"# {STATE} =" in text:
+                    continue
+                draft.is_done = False
+                forget(draft, [])
+                splices.append(Splice(at, [text], [like(text, draft.to_sentence())]))
+            if splices:
+                self._replaced(self.store.replace("edit", "trees of the file given to the parser", splices))
+
+    def adopt(self, assistant: Assistant) -> None:
+        """Use another model from now on."""
+        with self.lock:
+            self.assistant = assistant
+
+    # Asking
+
+    def choices(self, wanted: api.ChoicesRequest) -> api.Choices:
+        """Heads of a word and labels of one of its arcs, likely ones first."""
+        with self.lock:
+            place = self._place(wanted.number, wanted.version)
+            draft, assistant = _read(self.store.texts[place]), self.assistant
+            frequent = [label for label, count in self.totals.deprels.most_common() if count > 0]
+        node = draft.node(wanted.word)
+        head = node.head if wanted.head is None else wanted.head
+        if head > len(draft) or head == wanted.word:
+            raise Refusal("no_such_word", f"head: expected another word or 0, got {head}")
+        found = None if assistant is None else assistant.choices(draft, wanted.word, head)
+        ranked = [] if found is None else found.heads
+        shares = dict(ranked)
+        heads = [h for h, _ in ranked] or [h for h in range(len(draft) + 1) if h != wanted.word]
+        labels = {} if found is None else dict(found.labels)
+        others = [name for name in (*frequent, *views.DEPRELS) if name not in labels and name != "_"]
+        notes = [views.NO_MODEL] if found is None else found.notes
+        return api.Choices(
+            [
+                api.HeadChoice(h, "ROOT" if h == 0 else draft.node(h).form, views.rounded(shares.get(h)))
+                for h in heads
+            ],
+            None if head == NO_HEAD else head,
+            [api.LabelChoice(name, views.rounded(p)) for name, p in labels.items()]
+            + [api.LabelChoice(name, None) for name in dict.fromkeys(others)],
+            notes if labels else [*notes, NO_LABELS],
+        )
+
+    def trees(self, wanted: api.TreesRequest) -> api.Trees:
+        """The most probable trees with the heads that humans decided."""
+        with self.lock:
+            place = self._place(wanted.number, wanted.version)
+            draft, assistant = _read(self.store.texts[place]), self.assistant
+        if assistant is None:
+            raise Refusal("no_model", views.NO_MODEL)
+        found, notes = assistant.ranked(draft, wanted.k)
+        trees = [
+            api.TreeView(
+                views.rounded(each.probability),
+                list(each.heads),
+                list(each.deprels),
+                [views.rounded(p) for p in each.head_probabilities],
+            )
+            for each in found
+        ]
+        return api.Trees(trees, notes)
+
+    def next(self, wanted: api.NextRequest) -> api.Question:
+        """The next question to a human."""
+        with self.lock:
+            assistant = self.assistant
+            drafts = [_read(text) for text in self.store.texts]
+        notes = []
+        if wanted.order != "text" and (assistant is None or not assistant.knows_arcs):
+            notes = [NO_MODEL if assistant is None else CONFLICT]
+            assistant = None
+        return self._questions.next(wanted, drafts, assistant, notes)
+
+    # The file
+
+    def reload(self) -> api.ProjectView:
+        """Take the file as another program left it."""
+        with self.lock:
+            try:
+                self.store.reload()
+            except DataError as error:
+                raise Refusal("bad_edit", f"the file cannot be read: {error}") from None
+            except OSError as error:
+                raise Refusal("not_saved", f"the file cannot be read ({error.strerror})") from None
+            self._summarise()
+            return self.view()
+
+    def save_copy(self, name: str) -> api.Saved:
+        """Write this version under another name."""
+        with self.lock:
+            return api.Saved(self.store.save_copy(name).name)
+
+    def export(self, wanted: api.ExportRequest) -> str:
+        """The treebank as CoNLL-U."""
+        with self.lock:
+            texts = list(self.store.texts)
+            states = [each.state for each in self.summaries]
+        chosen = [t for t, state in zip(texts, states, strict=True) if state in (wanted.states or STATES)]
+        if wanted.marks:
+            return "".join(map(plain, chosen))
+        return "".join(_read(text).to_sentence(marks=False).to_conllu() for text in chosen)

@@ -1,0 +1,309 @@
+"""The treebank on disk: sentences as texts, saved on every change, with undo across restarts.
+
+A change is acknowledged when it is in the journal and in the treebank, both on the disk; see
+`arbora.annotation.journal`. The treebank is replaced as a whole by renaming, so other programs never see half
+of it. Sentences that do not change keep their bytes. If another program changes the file, nothing is written
+until somebody decides which version to take.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from arbora.annotation.journal import NAME, Entry, Journal, Kind, Splice
+from arbora.annotation.refusal import Refusal
+from arbora.data.columns import parse_sentence
+from arbora.data.sentence import Sentence
+from arbora.data.treebank import read_columns
+from arbora.errors import DataError, InputError
+from arbora.storage.files import GZIP_MAGIC, ZSTD_MAGIC, replacing
+
+LOCK = "lock"
+BYTE_ORDER_MARK = "\ufeff"
+
+
+class Stamp(NamedTuple):
+    """What a file's status says about its content."""
+
+    inode: int
+    size: int
+    modified: int
+
+    @classmethod
+    def of(cls, path: Path) -> Stamp | None:
+        """None if the file is gone."""
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            return None
+        return cls(status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a change did: the sentences from `at` on are new, `shift` more than before."""
+
+    what: str
+    splices: list[Splice]
+
+    @property
+    def first(self) -> int:
+        return self.splices[0].at
+
+    @property
+    def shift(self) -> int:
+        return sum(len(each.after) - len(each.before) for each in self.splices)
+
+
+class Store:
+    """The sentences of a CoNLL-U file as texts, with their blank lines; not safe for several threads."""
+
+    def __init__(self, file: Path, folder: Path) -> None:
+        """Open a project; InputError if another process has it open, DataError for a malformed treebank."""
+        self.file, self.folder = file.resolve(), folder.resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = lock_folder(folder)
+        try:
+            self.texts: list[str] = []
+            self.revision = 0
+            self.notes: list[str] = []
+            for name in self.file.parent.glob(f".{self.file.name}.*.tmp"):  # of a process that was killed
+                name.unlink(missing_ok=True)
+            self._read()
+            self._journal = self._open_journal()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let others open the project."""
+        if hasattr(self, "_journal"):
+            self._journal.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    # Reading
+
+    def _read(self) -> None:
+        self._stamp = Stamp.of(self.file)
+        data = self.file.read_bytes()
+        self.digest = digest_of(data)
+        self.texts = split_texts(data, str(self.file)) if data.strip() else []
+
+    def _open_journal(self) -> Journal:
+        path = self.folder / NAME
+        journal = Journal.read(path)
+        if journal is not None and journal.digest != self.digest and journal.entries:
+            self._finish_last(journal)
+        if journal is not None and journal.digest == self.digest:
+            return journal
+        if path.exists():
+            kept = Journal(path).archive()
+            self.notes.append(
+                f"{self.file.name} was changed by another program: undo starts anew; the journal before is "
+                f"{kept.name}"
+            )
+        return Journal.begin(path, self.file.name, self.digest)
+
+    def _finish_last(self, journal: Journal) -> None:
+        """Do what the last line says if a crash came between the journal and the treebank."""
+        *_, last = journal.entries
+        before = journal.entries[-2].digest if len(journal.entries) > 1 else journal.base
+        if before != self.digest:
+            return
+        if last.do == "parse":
+            journal.drop_last()
+            return
+        texts = spliced(self.texts, last.splices)
+        if texts is not None and digest_of(data := encoded(texts)) == last.digest:
+            self._write(texts, data)
+            self.notes.append(f"finished after a crash: {last.what}")
+
+    def sentence(self, place: int) -> Sentence:
+        """Parse one sentence; places count from 0."""
+        return parse_sentence(plain(self.texts[place]))
+
+    # Changing
+
+    @property
+    def is_changed_outside(self) -> bool:
+        """Whether another program has changed the file."""
+        now = Stamp.of(self.file)
+        if now == self._stamp:
+            return False
+        if now is None or digest_of(self.file.read_bytes()) != self.digest:
+            return True
+        self._stamp = now
+        return False
+
+    def replace(self, kind: Kind, what: str, splices: list[Splice]) -> Change:
+        """Make a change that lasts; Refusal if the file was changed outside or cannot be written."""
+        if self.is_changed_outside:
+            raise Refusal(
+                "changed_outside",
+                f"{self.file.name} was changed by another program; reload it, or save this version under "
+                "another name",
+            )
+        texts = spliced(self.texts, splices)
+        if texts is None:
+            raise Refusal("stale", "the sentences have changed meanwhile; load them again")
+        kept = [] if kind == "parse" else splices
+        data = encoded(texts)
+        digest = digest_of(data)
+        try:
+            self._journal.append(Entry(kind, what, kept, digest))
+            try:
+                self._write(texts, data)
+            except OSError:
+                self._journal.drop_last()
+                raise
+        except OSError as error:
+            why = f"{error.strerror or error}".lower()
+            raise Refusal(
+                "not_saved", f"{self.file.name} could not be saved ({why}); nothing changed"
+            ) from None
+        return Change(what, splices)
+
+    def _write(self, texts: list[str], data: bytes) -> None:
+        with replacing(self.file, durable=True) as stream:
+            stream.write(data)
+        self._stamp, self.digest, self.texts = Stamp.of(self.file), digest_of(data), texts
+        self.revision += 1
+
+    @property
+    def undoable(self) -> str | None:
+        """What `undo` would undo."""
+        return self._journal.undo[-1].what if self._journal.undo else None
+
+    @property
+    def redoable(self) -> str | None:
+        """What `redo` would do again."""
+        return self._journal.redo[-1].what if self._journal.redo else None
+
+    def undo(self) -> Change:
+        """Take back the last change that a human made; the parser's changes since then go with it."""
+        if not self._journal.undo:
+            raise Refusal("nothing_to_undo", "there is nothing to undo")
+        last = self._journal.undo[-1]
+        return self._again("undo", last.what, [each.reversed() for each in reversed(last.splices)])
+
+    def redo(self) -> Change:
+        """Do again what was undone last."""
+        if not self._journal.redo:
+            raise Refusal("nothing_to_redo", "there is nothing to redo")
+        last = self._journal.redo[-1]
+        return self._again("redo", last.what, last.splices)
+
+    def _again(self, kind: Kind, what: str, splices: list[Splice]) -> Change:
+        # The parser may have changed the same sentences since, but not their number.
+        now = [Splice(at, self.texts[at : at + len(before)], after) for at, before, after in splices]
+        return self.replace(kind, what, now)
+
+    # Versions
+
+    def reload(self) -> None:
+        """Take the file as it is on the disk; undo starts anew."""
+        self._read()
+        self._journal.archive()
+        self._journal = Journal.begin(self.folder / NAME, self.file.name, self.digest)
+        self.revision += 1
+
+    def save_copy(self, name: str) -> Path:
+        """Write this version beside the file; Refusal if the name is taken or is no plain name."""
+        target = self.file.with_name(name) if name and name == Path(name).name else None
+        if target is None or not name.isprintable() or name.startswith(".") or target.suffix != ".conllu":
+            raise Refusal(
+                "bad_request", f"name: expected a plain name such as copy.conllu, got {name[:80]!r}"
+            )
+        try:
+            with target.open("xb") as stream:
+                stream.write(encoded(self.texts))
+                stream.flush()
+                os.fsync(stream.fileno())
+        except FileExistsError:
+            raise Refusal("exists", f"{name} exists; choose another name") from None
+        except OSError as error:
+            with suppress(OSError):
+                target.unlink(missing_ok=True)
+            raise Refusal("not_saved", f"{name} could not be saved ({error.strerror or error})") from None
+        return target
+
+
+def split_texts(data: bytes, source: str) -> list[str]:
+    """The sentences of a treebank as texts that give its bytes when joined; DataError at its first fault."""
+    if data.startswith((GZIP_MAGIC, ZSTD_MAGIC)):
+        raise DataError("expected a file that is not compressed; decompress it first", source=source)
+    stream = io.BytesIO(data)
+    stream.name = source
+    columns = read_columns(stream, format="conllu")
+    lines = data.decode().split("\n")
+    lines = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+    starts = [line - 1 for line in columns.native.sentence_lines.tolist()]
+    ends = [*starts[1:], len(lines)]
+    starts[:1] = [0]
+    return ["".join(lines[start:end]) for start, end in zip(starts, ends, strict=True)]
+
+
+def plain(text: str) -> str:
+    """The text of a sentence in the standard layout."""
+    text = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").strip("\n")
+    return f"{text}\n\n"
+
+
+def like(old: str, sentence: Sentence) -> str:
+    """A sentence as text, with the line ends of an old one; DataError if it would be malformed."""
+    text = sentence.to_conllu()
+    parse_sentence(text)
+    mark = BYTE_ORDER_MARK if old.startswith(BYTE_ORDER_MARK) else ""
+    return mark + (text.replace("\n", "\r\n") if "\r\n" in old else text)
+
+
+def spliced(texts: list[str], splices: list[Splice]) -> list[str] | None:
+    """The texts with changes, made in order; None if they are not those that a change starts from."""
+    texts = list(texts)
+    for at, before, after in splices:
+        if texts[at : at + len(before)] != before:
+            return None
+        texts[at : at + len(before)] = after
+    return texts
+
+
+def encoded(texts: list[str]) -> bytes:
+    """The bytes of a file."""
+    return "".join(texts).encode()
+
+
+def digest_of(data: bytes) -> str:
+    """A short name of some content."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def version_of(text: str) -> str:
+    """A short name of a sentence's text."""
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+
+
+def lock_folder(folder: Path) -> int | None:
+    """Lock a project until it is closed or the process ends; None where this is not possible."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise InputError(
+            f"{folder}: another `arbora annotate` has this project open; end it first", field="project"
+        ) from None
+    except OSError:  # some network file systems have no locks
+        pass
+    return descriptor
