@@ -67,7 +67,8 @@ def command(
     from arbora.annotation.project import Limits as ProjectLimits
     from arbora.annotation.project import Project
     from arbora.web.annotation import make_application
-    from arbora.web.server import is_address, listen, serve
+    from arbora.web.network import listen, serve
+    from arbora.web.server import is_address
 
     pipeline = None if model is None else arbora.load(model)
     treebank, folder = find_project(Path(file), project, pipeline)
@@ -97,7 +98,7 @@ def command(
             say("warning: other machines can reach this and change the treebank; there is no password")
         learning.open()
         try:
-            serve(application, bound)
+            serve(application, bound, limits)
         finally:
             learning.close()
     finally:

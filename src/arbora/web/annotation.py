@@ -7,27 +7,25 @@ The same checks of hosts, origins, sizes and deadlines as in `arbora.web.server`
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-import msgspec
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from arbora import __version__
 from arbora.annotation import api
 from arbora.annotation.learning import Learning
 from arbora.annotation.project import Project
 from arbora.annotation.refusal import Refusal
 from arbora.errors import StoppedError
-from arbora.web.api import REF, Endpoint, ErrorResponse, Rejected, _operation, stopping
+from arbora.web.api import Endpoint, Plan, Rejected, stopping
 from arbora.web.limits import Limits
-from arbora.web.server import Guard, Workers, _json, _page, _routing_error
+from arbora.web.openapi import document
+from arbora.web.server import guarded, json_response, page_response
+from arbora.web.workers import SMALL_COST, Workers
 
 CONLLU = "text/plain"
 PAGE = "annotate.html"
@@ -53,6 +51,11 @@ class Call(NamedTuple):
 
     endpoint: Endpoint
     work: Callable[[Any], Any]
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it may take long, so that others must not wait for it."""
+        return self.endpoint.name in ("next", "export", "reload")
 
 
 def calls(project: Project, learning: Learning) -> list[Call]:
@@ -118,44 +121,15 @@ def make_application(
     limits = limits or Limits()
     workers = Workers(limits)
     known = calls(project, learning)
-    document = _json(describe([call.endpoint for call in known]))
+    described = document("Arbora: annotation", "Annotate a treebank.", [each.endpoint for each in known])
     routes = [Route(path, page, methods=["GET"]) for path, page in _pages().items()]
-    routes.append(Route("/openapi.json", document, methods=["GET"]))
-    for endpoint, work in known:
+    routes.append(Route("/openapi.json", json_response(described), methods=["GET"]))
+    for call in known:
         handler = (
-            _get(workers, limits.seconds, work)
-            if endpoint.request is None
-            else _post(workers, endpoint.request, work)
+            _get(workers, limits.seconds, call) if call.endpoint.request is None else _post(workers, call)
         )
-        routes.append(Route(endpoint.path, handler, methods=[endpoint.method]))
-    application = Starlette(
-        routes=routes,
-        middleware=[Middleware(Guard, hosts=hosts, quiet=quiet)],
-        exception_handlers={HTTPException: _routing_error},
-        lifespan=workers.lifespan,
-    )
-    application.router.redirect_slashes = False
-    return application
-
-
-def describe(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
-    """Return the document at /openapi.json."""
-    types = [kind for each in endpoints for kind in (each.request, each.response) if kind is not None]
-    _, schemas = msgspec.json.schema_components([*types, ErrorResponse], ref_template=REF)
-    for schema in schemas.values():
-        if schema.get("type") == "object":
-            schema["additionalProperties"] = False
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Arbora: annotation",
-            "version": __version__,
-            "description": "Annotate a treebank. Errors are JSON: a code and a message.",
-            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        },
-        "paths": {each.path: {each.method.lower(): _operation(each)} for each in endpoints},
-        "components": {"schemas": schemas},
-    }
+        routes.append(Route(call.endpoint.path, handler, methods=[call.endpoint.method]))
+    return guarded(routes, workers, hosts=hosts, quiet=quiet)
 
 
 def _pages() -> dict[str, Response]:
@@ -164,7 +138,7 @@ def _pages() -> dict[str, Response]:
         ending = each.name[each.name.rfind(".") :]
         if each.is_file() and ending in MEDIA_TYPES and each.name != "index.html":
             path = "/" if each.name == PAGE else f"/{each.name}"
-            pages[path] = _page(each.name, MEDIA_TYPES[ending])
+            pages[path] = page_response(each.name, MEDIA_TYPES[ending])
     return pages
 
 
@@ -177,16 +151,22 @@ def _answer(work: Callable[[Any], Any], wanted: Any) -> Response:
         raise stopping() from None
     if isinstance(result, str):
         return Response(result, media_type=f"{CONLLU}; charset=utf-8")
-    return _json(result)
+    return json_response(result)
 
 
-def _post(workers: Workers, kind: Any, work: Callable[[Any], Any]) -> Any:
-    return workers.endpoint(kind, lambda wanted: _answer(work, wanted))
+def _post(workers: Workers, call: Call) -> Any:
+    cost = 2 * SMALL_COST if call.is_large else 0
+
+    def plan(wanted: Any) -> Plan[Response]:
+        return Plan(cost, lambda: _answer(call.work, wanted))
+
+    kind: Any = call.endpoint.request
+    return workers.endpoint(kind, plan, lambda response: response)
 
 
-def _get(workers: Workers, seconds: float, work: Callable[[Any], Any]) -> Any:
+def _get(workers: Workers, seconds: float, call: Call) -> Any:
     async def respond(request: Request) -> Response:
         deadline = asyncio.get_running_loop().time() + seconds
-        return await workers.run(lambda: _answer(work, None), deadline)
+        return await workers.run(lambda: _answer(call.work, None), deadline, large=False)
 
     return respond

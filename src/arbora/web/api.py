@@ -182,7 +182,7 @@ def stopping() -> Rejected:
     return Rejected(503, "stopping", "the server is shutting down")
 
 
-R = TypeVar("R", ParseRequest, SvgRequest)
+R = TypeVar("R", bound=msgspec.Struct)
 T = TypeVar("T")
 
 

@@ -1,7 +1,8 @@
-"""The OpenAPI document of the server, generated from the types of `api.py` and its `ENDPOINTS`."""
+"""OpenAPI documents, generated from endpoints and the types of their requests and responses."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -14,24 +15,31 @@ REF = "#/components/schemas/{name}"
 
 
 def describe(limits: Limits) -> dict[str, Any]:
-    """Return the document at /openapi.json."""
-    types = [kind for each in ENDPOINTS for kind in (each.request, each.response) if kind is not None]
-    _, schemas = msgspec.json.schema_components([*types, ErrorResponse], ref_template=REF)
-    schemas["ParseRequest"]["properties"]["k"]["maximum"] = limits.trees
-    for schema in schemas.values():
-        schema["additionalProperties"] = False
-    paths = {each.path: {each.method.lower(): _operation(each)} for each in ENDPOINTS}
-    paths["/api/parse"]["post"]["description"] = (
+    """Return the document of `arbora serve`."""
+    found = document("Arbora", "Dependency trees and their probabilities.", ENDPOINTS)
+    found["components"]["schemas"]["ParseRequest"]["properties"]["k"]["maximum"] = limits.trees
+    found["paths"]["/api/parse"]["post"]["description"] = (
         f"At most {limits.sentences} sentences of {limits.words} words, the cubes of whose lengths add up to "
         f"at most {limits.work:,}; with k > 1 or marginals, at most {limits.ranked_sentences} sentences of "
         f"{limits.ranked_words} words."
     )
+    return found
+
+
+def document(title: str, about: str, endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """Return the document at /openapi.json for some endpoints."""
+    types = [kind for each in endpoints for kind in (each.request, each.response) if kind is not None]
+    _, schemas = msgspec.json.schema_components([*types, ErrorResponse], ref_template=REF)
+    for schema in schemas.values():
+        if schema.get("type") == "object":
+            schema["additionalProperties"] = False
+    paths = {each.path: {each.method.lower(): _operation(each)} for each in endpoints}
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "Arbora",
+            "title": title,
             "version": __version__,
-            "description": "Dependency trees and their probabilities. Errors are JSON: a code and a message.",
+            "description": f"{about} Errors are JSON: a code and a message.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "paths": paths,

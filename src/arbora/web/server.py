@@ -65,15 +65,22 @@ def make_application(
     workers = Workers(limits)
 
     handlers: dict[str, Any] = {
-        "/api/info": _json(api.Info(**engine.about(), version=__version__, limits=limits)),
-        "/api/parse": workers.endpoint(api.ParseRequest, lambda w: api.plan_parse(w, engine, limits), _json),
+        "/api/info": json_response(api.Info(**engine.about(), version=__version__, limits=limits)),
+        "/api/parse": workers.endpoint(
+            api.ParseRequest, lambda w: api.plan_parse(w, engine, limits), json_response
+        ),
         "/api/svg": workers.endpoint(api.SvgRequest, lambda w: api.plan_picture(w, limits), _picture),
-        "/openapi.json": _json(describe(limits)),
+        "/openapi.json": json_response(describe(limits)),
     }
-    pages = [Route(path, _page(*file), methods=["GET"]) for path, file in PAGES.items()]
+    pages = [Route(path, page_response(*file), methods=["GET"]) for path, file in PAGES.items()]
     computed = [Route(each.path, handlers[each.path], methods=[each.method]) for each in ENDPOINTS]
+    return guarded([*pages, *computed], workers, hosts=hosts, quiet=quiet)
+
+
+def guarded(routes: list[Route], workers: Workers, *, hosts: tuple[str, ...], quiet: bool) -> Starlette:
+    """An application with these routes; see `Guard`."""
     application = Starlette(
-        routes=[*pages, *computed],
+        routes=routes,
         middleware=[Middleware(Guard, hosts=hosts, quiet=quiet)],
         exception_handlers={HTTPException: _routing_error},
         lifespan=workers.lifespan,
@@ -82,12 +89,14 @@ def make_application(
     return application
 
 
-def _page(name: str, media_type: str) -> Response:
+def page_response(name: str, media_type: str) -> Response:
+    """A file of `static/`."""
     content = (files("arbora.web") / "static" / name).read_bytes()
     return Response(content, media_type=media_type, headers={"cache-control": "no-cache"})
 
 
-def _json(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def json_response(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A value as JSON."""
     return Response(msgspec.json.encode(value), status, headers, media_type=JSON)
 
 
@@ -99,7 +108,7 @@ def _picture(picture: str) -> Response:
 def _error(rejected: Rejected, headers: dict[str, str] | None = None) -> Response:
     headers = {"retry-after": "1"} if rejected.status == 503 else headers
     error = api.ErrorResponse(api.ErrorDetail(rejected.code, rejected.message))
-    return _json(error, rejected.status, headers)
+    return json_response(error, rejected.status, headers)
 
 
 def _routing_error(request: Request, error: Exception) -> Response:
