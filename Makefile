@@ -1,4 +1,4 @@
-# Every target sets up what it needs in .venv. Start with `make demo` and `make test`.
+# Every target installs its own requirements in .venv. Start with `make demo` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
 FUZZ_SECONDS ?= 5
@@ -8,7 +8,7 @@ FUZZ_CONLL := $(if $(CLANG),build/fuzz/clang/fuzz_conll,build/sanitize/fuzz_conl
 SOURCES := $(shell find core bindings -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt) CMakeLists.txt
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=None -DARBORA_SANITIZE=ON
 
-# Python compiles modules when it imports them; compiling every installed module takes longer than any test.
+# Compile modules when they are imported: compiling every installed module takes longer than any test.
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -44,12 +44,12 @@ build/fuzz/clang/fuzz_conll: .venv/tools $(SOURCES)
 	$(BIN)/cmake --build build/fuzz/clang --target fuzz_conll --parallel $(shell nproc)
 	@touch $@
 
-# Treebank bytes, from the seeds in core/fuzz/seeds; inputs that reach new code stay in build/fuzz.
+# Fuzz the treebank reader from the seeds in core/fuzz/seeds. Inputs that reach new code stay in build/fuzz.
 fuzz-conll: $(FUZZ_CONLL)
 	@mkdir -p build/fuzz/corpus-conll && cp -n core/fuzz/seeds/conll/* build/fuzz/corpus-conll/
 	cd build/fuzz && $(abspath $(FUZZ_CONLL)) -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 corpus-conll
 
-# Calls of arbora.inference: an answer or a clear error, never a crash.
+# Fuzz arbora.inference: every call returns a result or raises a clear error, and never crashes.
 fuzz-inference: .venv/built
 	$(BIN)/python tests/fuzz/fuzz_inference.py --seconds $(FUZZ_SECONDS)
 
@@ -58,7 +58,7 @@ bench: bench-reading bench-inference bench-training bench-parsing bench-confiden
 bench-reading bench-segmenting bench-pipeline: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py
 
-# Losses and gradients of neural scores; needs PyTorch.
+# Losses and gradients of neural scores. Needs PyTorch.
 bench-torch: .venv/bench
 	@if $(BIN)/python -c 'import torch' 2> /dev/null; then $(BIN)/python benchmarks/torch_gradients.py $(BENCH_OPTIONS); \
 	else echo 'bench-torch: torch is not available'; fi
@@ -70,12 +70,11 @@ bench-serve: .venv/built
 bench-inference bench-training bench-parsing bench-confidence: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py $(BENCH_OPTIONS)
 
-# Corpora by processes, threads and Ray actors (where Ray is installed); 200,000 shards listed, planned and resumed.
+# Corpora with processes, threads and Ray actors (if Ray is installed); listing, planning and resuming 200,000 shards.
 bench-corpus: .venv/bench
 	$(BIN)/python benchmarks/corpus.py $(BENCH_OPTIONS)
 
-# Pruners, transition parsers, classifiers with every update rule, and the forward pass of networks (beside ONNX Runtime where it is
-# installed).
+# Pruners, transition parsers, classifiers with every update rule, and the forward pass of networks (beside ONNX Runtime if installed).
 bench-filter bench-transition bench-classification bench-neural: bench-%: .venv/built
 	$(BIN)/python benchmarks/$*.py $(BENCH_OPTIONS)
 
@@ -89,9 +88,9 @@ lint: .venv/lint
 	diff -u src/arbora/_core.pyi build/_core.pyi
 	$(BIN)/python scripts/prose.py
 
-# Make the bundled model: a transformer learns from UD_English-EWT (in $ARBORA_DATA, or `arbora data get UD_English-EWT`) and teaches a
-# network of medium size, which is then tuned with a few questions of our own. TEXT: raw English; VECTORS: English word vectors.
-# With a GPU half an hour, without one the first step takes a night. Needs the extras neural and transformers.
+# Make the bundled model: train a transformer on UD_English-EWT (in $ARBORA_DATA, or `arbora data get UD_English-EWT`), distil it into a
+# medium network, and fine-tune that with a few questions of our own. TEXT: raw English; VECTORS: English word vectors.
+# Takes half an hour with a GPU; without one the first step takes a night. Needs the extras neural and transformers.
 DISTIL = $(BIN)/python -m arbora distil build/teacher.arbora $(TEXT) --silver build/silver --gold UD_English-EWT --parser neural --threads 2
 QUESTIONS = $(foreach time,1 2 3 4 5 6 7 8,--gold scripts/questions.conllu)
 model: .venv/built
@@ -102,15 +101,15 @@ model: .venv/built
 	$(DISTIL) --words 600000 --epochs 3 -p start=build/student.arbora -p rate=5e-4 -p matrix_rate=2e-4 $(QUESTIONS) \
 	  -o src/arbora/models/english.arbora --compact --licence 'CC BY-SA 4.0' --attribution 'UD_English-EWT, Universal Dependencies: Natalia Silveira, Timothy Dozat, Christopher Manning, Sebastian Schuster, Ethan Chi, John Bauer, Miriam Connor, Marie-Catherine de Marneffe, Nathan Schneider, Sam Bowman, Hanzhi Zhu, Daniel Galbraith and others'
 
-# Regenerates the committed stub of the native module; `make lint` fails when it is out of date.
+# Regenerate the committed stub of the native module; `make lint` fails when it is out of date.
 stubs: .venv/built
 	$(BIN)/python -m nanobind.stubgen -q -m arbora._core -o src/arbora/_core.pyi
 
-# Regenerates docs/api.md, the list of public names; a test fails when it is out of date.
+# Regenerate docs/api.md, the list of public names; a test fails when it is out of date.
 api: .venv/tools
 	$(BIN)/python scripts/api_reference.py
 
-# Writes the measured tables of the guide from docs/results; a test fails when a page is out of date.
+# Write the measured tables of the guide from docs/results; a test fails when a page is out of date.
 tables:
 	$(PYTHON) scripts/tables.py
 
@@ -132,12 +131,12 @@ docs: .venv/built
 	$(BIN)/python -m pip install -q --no-compile --no-build-isolation -e '.[lint]'
 	@touch $@
 
-# The peers are optional: the table names those that cannot be installed and shows recorded figures instead.
-# supar and torch-struct pin old companions that their tree code does not use, hence --no-deps.
+# The other libraries are optional: for those that cannot be installed, the table shows recorded figures.
+# supar and torch-struct pin old dependencies that their tree code does not use, hence --no-deps.
 .venv/bench: .venv/built
 	$(BIN)/python -m pip install -q --no-compile 'networkx>=3' || echo 'bench: networkx is not available'
 	$(BIN)/python -m pip install -q --no-compile ufal.chu-liu-edmonds || echo 'bench: ufal.chu-liu-edmonds is not available'
-	$(BIN)/python -m pip install -q --no-compile torch==2.13.0 || echo 'bench: torch is not available, nor what needs it'
+	$(BIN)/python -m pip install -q --no-compile torch==2.13.0 || echo 'bench: torch and what depends on it are not available'
 	$(BIN)/python -m pip install -q --no-compile --no-deps torch-struct==0.5 || echo 'bench: torch-struct is not available'
 	$(BIN)/python -m pip install -q --no-compile --no-deps supar==1.1.4 || echo 'bench: supar is not available'
 	$(BIN)/python -m pip install -q --no-compile 'ufal.udpipe>=1.3' || echo 'bench: ufal.udpipe is not available'
