@@ -44,7 +44,11 @@ CONLLU = "\n".join(
 # The page
 
 
-@pytest.mark.parametrize("path", ["/", "/arbora.css", "/arbora.js", "/tree.js", "/openapi.json", "/api/info"])
+STATIC = sorted(each.name for each in (Path(arbora.__file__).parent / "web" / "static").iterdir())
+SCRIPTS = [f"/{name}" for name in STATIC if not name.endswith(".html")]
+
+
+@pytest.mark.parametrize("path", ["/", *SCRIPTS, "/openapi.json", "/api/info"])
 def test_pages_and_documents_are_served(client, path):
     reply = client("GET", path)
     assert reply.status == 200
@@ -57,13 +61,12 @@ def test_pages_and_documents_are_served(client, path):
 
 
 def test_page_loads_nothing_from_other_sites(client):
-    page = "".join(
-        client("GET", path).body.decode() for path in ("/", "/arbora.css", "/arbora.js", "/tree.js")
-    )
+    page = "".join(client("GET", path).body.decode() for path in ("/", *SCRIPTS))
     assert "innerHTML" not in page
     assert "insertAdjacentHTML" not in page
     assert "document.write" not in page
     assert " style=" not in page
+    assert "eval(" not in page
     addresses = [word for word in page.split('"') if "//" in word and word.startswith("http")]
     assert addresses == ["http://www.w3.org/2000/svg"]  # a name, not fetched
 
@@ -101,6 +104,11 @@ def test_conllu_with_k_best_trees_and_marginals(client):
         assert table[head][word] == pytest.approx(trees[0]["head_probabilities"][word - 1], abs=1e-4)
     assert sentence["given"]["heads"] == [2, 0, 2]
     assert sentence["given"]["deprels"] == ["nsubj", "root", "obj"]
+    for word, ranking in enumerate(sentence["labels"]):
+        shares = list(ranking.values())
+        assert shares == sorted(shares, reverse=True)
+        assert next(iter(ranking)) == trees[0]["deprels"][word]
+        assert shares[0] == pytest.approx(trees[0]["label_probabilities"][word], abs=1e-4)
     assert reply.json["notes"] == []
     (expected,) = parser().parse(list(parse_text(CONLLU + "\n\n", "conllu").sentences()))
     assert trees[0]["heads"] == list(expected.heads)
@@ -112,11 +120,29 @@ def test_other_columns_and_lines_of_conllu_are_kept(client):
         "2\tle\t_\t_\t_\t_\t_\t_\t_\tK=v\r\n2.1\tx\t_\t_\t_\t_\t_\t_\t1:dep\t_"
     )
     reply = client.post("/api/parse", {"conllu": text})
-    conllu = reply.json["sentences"][0]["trees"][0]["conllu"]
+    (sentence,) = reply.json["sentences"]
+    assert sentence["tokens"] == [{"first": 1, "last": 2, "form": "du"}]
+    assert sentence["given"] is None
+    conllu = sentence["trees"][0]["conllu"]
     assert "1-2\tdu" in conllu
     assert "2.1\tx" in conllu
     assert "K=v|HeadProb" in conllu
     assert "# sent_id = x" in conllu
+
+
+def test_labels_are_ranked_for_every_sentence_and_its_first_tree(client):
+    reply = client.post("/api/parse", {"conllu": f"{CONLLU}\n\n{CONLLU}", "k": 3, "marginals": True})
+    first, second = reply.json["sentences"]
+    assert len(first["trees"]) == 3
+    assert first["labels"] == second["labels"]
+
+
+def test_partial_trees_are_returned_as_given(client):
+    (sentence,) = client.post("/api/parse", {"conllu": CONLLU.replace("\t2\tobj", "\t_\t_")}).json[
+        "sentences"
+    ]
+    assert sentence["given"]["heads"] == [2, 0, None]
+    assert None not in sentence["trees"][0]["heads"]
 
 
 def test_pinned_heads_are_kept(client):
@@ -163,6 +189,7 @@ def test_every_parser_that_ranks_trees_returns_its_k_best(name):
     else:
         assert len(found) == 1
         assert reply.json["notes"] == [NO_RANKING]
+    assert bool(Engine(model).unranked) == (Query.KBEST not in model.parser.queries)
 
 
 def test_pinned_heads_are_rejected_by_parsers_that_cannot_keep_them():

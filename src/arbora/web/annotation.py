@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 from starlette.applications import Starlette
@@ -24,12 +23,10 @@ from arbora.errors import StoppedError
 from arbora.web.api import Endpoint, Plan, Rejected, stopping
 from arbora.web.limits import Limits
 from arbora.web.openapi import document
-from arbora.web.server import guarded, json_response, page_response
+from arbora.web.server import guarded, json_response, page_routes
 from arbora.web.workers import SMALL_COST, Workers
 
 CONLLU = "text/plain"
-PAGE = "annotate.html"
-MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 STATUSES = {
     "no_such_sentence": 404,
     "stale": 409,
@@ -122,7 +119,7 @@ def make_application(
     workers = Workers(limits)
     known = calls(project, learning)
     described = document("Arbora: annotation", "Annotate a treebank.", [each.endpoint for each in known])
-    routes = [Route(path, page, methods=["GET"]) for path, page in _pages().items()]
+    routes = page_routes("annotate.html")
     routes.append(Route("/openapi.json", json_response(described), methods=["GET"]))
     for call in known:
         handler = (
@@ -130,16 +127,6 @@ def make_application(
         )
         routes.append(Route(call.endpoint.path, handler, methods=[call.endpoint.method]))
     return guarded(routes, workers, hosts=hosts, quiet=quiet)
-
-
-def _pages() -> dict[str, Response]:
-    pages = {}
-    for each in files("arbora.web").joinpath("static").iterdir():
-        ending = each.name[each.name.rfind(".") :]
-        if each.is_file() and ending in MEDIA_TYPES and each.name != "index.html":
-            path = "/" if each.name == PAGE else f"/{each.name}"
-            pages[path] = page_response(each.name, MEDIA_TYPES[ending])
-    return pages
 
 
 def _answer(work: Callable[[Any], Any], wanted: Any) -> Response:

@@ -78,10 +78,18 @@ class Word(_Object):
     feats: str
 
 
-class GivenTree(_Object):
-    """The tree that the request had."""
+class MultiwordToken(_Object):
+    """A token of the text that stands for the words `first` to `last`."""
 
-    heads: Sequence[Node]
+    first: int
+    last: int
+    form: str
+
+
+class GivenTree(_Object):
+    """The tree that the request had; it may be partial."""
+
+    heads: Annotated[Sequence[Node | None], Meta(description="Null where the request has no head.")]
     deprels: Sequence[str]
     conllu: str
 
@@ -102,11 +110,13 @@ class ParsedSentence(_Object):
 
     text: str
     words: list[Word]
+    tokens: Annotated[list[MultiwordToken], Meta(description="Multiword tokens.")]
     entropy: Annotated[float | None, Meta(description="Of the distribution over trees, in nats.")]
     trees: Annotated[list[RankedTree], Meta(min_length=1, description="The most probable tree first.")]
     given: GivenTree | None
     kept: Annotated[list[Node], Meta(description="The words of `keep`.")]
     marginals: Annotated[list[list[Probability]] | None, Meta(description="P(arc) at [head][word].")]
+    labels: Annotated[list[dict[str, Probability]] | None, Meta(description="P(label) in the first tree.")]
 
 
 class ParseResponse(_Object):
@@ -125,6 +135,7 @@ class Info(_Object):
     order: Annotated[int, Meta(ge=1, le=3, description="The number of arcs in the largest scored part.")]
     labels: list[str]
     is_calibrated: bool
+    unranked: Annotated[str, Meta(description="Why there are no k best trees; empty if there are.")]
     reads_text: Annotated[bool, Meta(description="Whether the model has a segmenter.")]
     tags_words: Annotated[bool, Meta(description="Whether the model has a tagger.")]
     example: Annotated[str, Meta(description="A text to start with; may be empty.")]
@@ -350,11 +361,11 @@ def _pin_heads(sentences: Sequence[Sentence], keep: Sequence[PinnedArc]) -> Sent
 
 
 def _to_json(given: Sentence, result: RankedTrees, kept: list[int]) -> ParsedSentence:
-    trees, arcs = result
-    has_tree = NO_HEAD not in given.heads
+    trees, arcs, labels = result
     return ParsedSentence(
         text=given.text,
         words=[Word(w.form, w.lemma, w.upos, w.xpos, w.feats) for w in given],
+        tokens=[MultiwordToken(token.first, token.last, token.form) for token in given.multiword_tokens],
         entropy=_rounded(trees[0].entropy),
         trees=[
             RankedTree(
@@ -367,9 +378,20 @@ def _to_json(given: Sentence, result: RankedTrees, kept: list[int]) -> ParsedSen
             )
             for tree in trees
         ],
-        given=GivenTree(given.heads, given.deprels, given.to_conllu()) if has_tree else None,
+        given=_given_tree(given),
         kept=kept,
         marginals=None if arcs is None else np.nan_to_num(np.round(arcs, 5)).tolist(),
+        labels=labels,
+    )
+
+
+def _given_tree(given: Sentence) -> GivenTree | None:
+    """The heads of the request, if it has any."""
+    heads = [None if head == NO_HEAD else head for head in given.heads]
+    return (
+        None
+        if not any(head is not None for head in heads)
+        else GivenTree(heads, given.deprels, given.to_conllu())
     )
 
 

@@ -49,12 +49,8 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
-PAGES = {
-    "/": ("index.html", "text/html"),
-    "/arbora.css": ("arbora.css", "text/css"),
-    "/arbora.js": ("arbora.js", "text/javascript"),
-    "/tree.js": ("tree.js", "text/javascript"),
-}
+STATIC = files("arbora.web") / "static"
+MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 
 
 def make_application(
@@ -72,7 +68,7 @@ def make_application(
         "/api/svg": workers.endpoint(api.SvgRequest, lambda w: api.plan_picture(w, limits), _picture),
         "/openapi.json": json_response(describe(limits)),
     }
-    pages = [Route(path, page_response(*file), methods=["GET"]) for path, file in PAGES.items()]
+    pages = page_routes("index.html")
     computed = [Route(each.path, handlers[each.path], methods=[each.method]) for each in ENDPOINTS]
     return guarded([*pages, *computed], workers, hosts=hosts, quiet=quiet)
 
@@ -89,10 +85,20 @@ def guarded(routes: list[Route], workers: Workers, *, hosts: tuple[str, ...], qu
     return application
 
 
-def page_response(name: str, media_type: str) -> Response:
-    """A file of `static/`."""
-    content = (files("arbora.web") / "static" / name).read_bytes()
-    return Response(content, media_type=media_type, headers={"cache-control": "no-cache"})
+def page_routes(start: str) -> list[Route]:
+    """The files of the pages under their names, and `start` at /."""
+    names = sorted(each.name for each in STATIC.iterdir() if not each.name.endswith(".html"))
+    return [
+        Route(path, _page(name), methods=["GET"])
+        for path, name in [("/", start), *((f"/{n}", n) for n in names)]
+    ]
+
+
+def _page(name: str) -> Response:
+    media_type = MEDIA_TYPES[name.rpartition(".")[2]]
+    return Response(
+        (STATIC / name).read_bytes(), media_type=media_type, headers={"cache-control": "no-cache"}
+    )
 
 
 def json_response(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:

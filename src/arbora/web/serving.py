@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,15 +20,29 @@ from arbora.interfaces import Query
 from arbora.parsing.parsed import Parsed, make_parsed
 from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import Pipeline
-from arbora.search.confidence import split_arcs
+from arbora.search.confidence import Confidence, split_arcs
 from arbora.types import Doubles
 
 NO_SEGMENTER = "this model has no segmenter: words were split at spaces and punctuation"
 NO_TAGGER = "this model has no tagger: trees are better for CoNLL-U with tags"
 NO_RANKING = "this parser does not rank trees: only the best one is shown"
+NO_EXACT_SUMS = (
+    "second-order non-projective trees have no exact k-best search and no exact sum over all trees"
+)
+SHOWN_LABELS = 12
 
-RankedTrees: TypeAlias = tuple[list[Parsed], Doubles | None]
-"""The most probable trees of a sentence, and P(arc) with shape (n+1, n+1) if requested."""
+LabelRanking: TypeAlias = dict[str, float]
+"""The most probable labels of an arc with their probabilities, the best first."""
+
+
+class RankedTrees(NamedTuple):
+    """The most probable trees of a sentence, and if requested more about its arcs."""
+
+    trees: list[Parsed]
+    arcs: Doubles | None
+    """P(arc), shape (n+1, n+1)."""
+    labels: list[LabelRanking] | None
+    """Of the arcs of the first tree."""
 
 
 class Engine:
@@ -40,6 +54,15 @@ class Engine:
         self.pipeline = Pipeline(parser=model) if isinstance(model, Parser) else model
         self.parser = self.pipeline.parser
         self.ranks = Query.KBEST in self.parser.queries
+
+    @property
+    def unranked(self) -> str:
+        """Why there are no k best trees; empty if there are."""
+        search = self.parser.search
+        if self.ranks:
+            return ""
+        is_hard = search.trees == "nonprojective" and search.order > 1
+        return NO_EXACT_SUMS if is_hard else NO_RANKING
 
     def split(self, text: str, most: int) -> tuple[list[Sentence], list[str]]:
         """The first sentences of a text, untagged, and notes on what the model lacks."""
@@ -66,9 +89,36 @@ class Engine:
         has_heads = bool((heads != NO_HEAD).any())
         k = k if k > 1 and self.ranks else 0
         marginals = marginals and Query.MARGINALS in parser.queries
-        found = parser.confidence(encoded, k=k, arc_table=marginals, keep_heads=has_heads)
-        tables = split_arcs(found.arc_table, encoded.lengths) if marginals else [None] * len(sentences)
-        return list(zip(make_parsed(sentences, found, parser, keep_heads=True), tables, strict=True))
+        found = parser.confidence(
+            encoded, k=k, arc_table=marginals, label_table=marginals, keep_heads=has_heads
+        )
+        trees = list(make_parsed(sentences, found, parser, keep_heads=True))
+        if not marginals:
+            return [RankedTrees(each, None, None) for each in trees]
+        tables = split_arcs(found.arc_table, encoded.lengths)
+        labels = self._label_rankings(found, encoded.lengths.tolist())
+        return [RankedTrees(*each) for each in zip(trees, tables, labels, strict=True)]
+
+    def _label_rankings(self, found: Confidence, lengths: Sequence[int]) -> list[list[LabelRanking] | None]:
+        """The most probable labels of the arcs of each sentence's first tree; None without labels."""
+        names, plain = self.parser.names.labels, set(self.parser.plain_labels)
+        if not found.label_table.size:
+            return [None] * len(lengths)
+        table = found.label_table.reshape(len(found.heads), -1)
+        places = [i for i, name in enumerate(names[: table.shape[1]]) if name in plain]
+        rankings: list[list[LabelRanking] | None] = []
+        at = 0
+        for n, count in zip(lengths, found.counts.tolist(), strict=True):
+            rows = np.nan_to_num(table[at : at + n, places])
+            order = np.argsort(-rows, axis=1, kind="stable")[:, :SHOWN_LABELS]
+            rankings.append(
+                [
+                    {names[places[i]]: round(float(row[i]), 5) for i in best if row[i] > 0.0}
+                    for row, best in zip(rows, order, strict=True)
+                ]
+            )
+            at += n * count
+        return rankings
 
     def about(self) -> dict[str, Any]:
         """Describe the model for /api/info."""
@@ -80,6 +130,7 @@ class Engine:
             "order": shape.order,
             "labels": list(self.parser.plain_labels),
             "is_calibrated": self.parser.is_calibrated,
+            "unranked": self.unranked,
             "reads_text": self.pipeline.segmenter is not None,
             "tags_words": self.pipeline.annotator is not None,
             "example": self.example,

@@ -1,30 +1,19 @@
-// The page: what is typed goes to the server, what comes back is drawn. Text is only ever set as text.
+// The page of `arbora serve`: what is typed goes to the server, what comes back is drawn and can be corrected.
 
-import { TreeView, finePercent, percent, runsToLeft } from "./tree.js";
+import { ask, at, conflictOf, counted, finePercent, make, makeButton, replaceKeepingFocus, runsToLeft, save, say, setUpTheme } from "./common.js";
+import { drawHeat, lightHeat } from "./heat.js";
+import { pick, shareRows } from "./picker.js";
+import { ParsedSentence } from "./sentence.js";
+import { TreeView, mostDoubtful } from "./tree.js";
 
-const TREES = 8;
-const at = (id) => document.getElementById(id);
 const state = {
   info: null,
-  sentences: [],   // as the server told them, with `kept` (word -> head), `past` (for undo), `details`, `choice`
+  sentences: [],
   current: 0,
   busy: 0,         // requests under way
   asked: 0,        // numbers requests, so that a late answer is not shown over a newer one
 };
-
-// Small helpers
-
-function make(name, text, className) {
-  const element = document.createElement(name);
-  if (text !== undefined) element.textContent = text;
-  if (className) element.className = className;
-  return element;
-}
-
-function say(text, bad = false) {
-  at("status").textContent = text;
-  at("status").classList.toggle("bad", bad);
-}
+const current = () => state.sentences[state.current];
 
 // While something is asked for, screen readers and tests know that what is shown will change.
 async function busily(work) {
@@ -32,32 +21,12 @@ async function busily(work) {
   at("result").setAttribute("aria-busy", "true");
   try {
     return await work();
+  } catch (error) {
+    say(error.message, true);
   } finally {
     state.busy -= 1;
     at("result").setAttribute("aria-busy", String(state.busy > 0));
   }
-}
-
-async function ask(path, body) {
-  let response;
-  try {
-    response = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
-  } catch {
-    throw new Error("The server does not answer. Is it still running?");
-  }
-  if (response.ok) return response;
-  const told = await response.json().catch(() => null);
-  const error = new Error(told?.error?.message ?? `The server answered ${response.status}.`);
-  error.code = told?.error?.code;
-  throw error;
-}
-
-function save(name, kind, text) {
-  const link = make("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: kind }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
 // Parsing
@@ -69,23 +38,17 @@ async function parse(body, what) {
   try {
     const answer = await (await ask("/api/parse", body)).json();
     if (number !== state.asked) return;
-    state.sentences = answer.sentences.map((sentence) => ({
-      ...sentence, file: "conllu" in body ? sentence.given : null, kept: new Map(), past: [], details: null, choice: 0,
-    }));
+    state.sentences = answer.sentences.map((each) => new ParsedSentence(each, "conllu" in body, state.info.limits));
     const words = answer.sentences.reduce((sum, sentence) => sum + sentence.words.length, 0);
     say([`${what}: ${counted(answer.sentences.length, "sentence")}, ${counted(words, "word")}.`, ...answer.notes.map((note) => `Note: ${note}.`)].join(" "));
     at("result").hidden = false;
     listSentences();
     await select(0);
   } catch (error) {
-    if (number === state.asked) say(error.message, true);
+    if (number === state.asked) throw error;
   } finally {
     at("parse").disabled = false;
   }
-}
-
-function counted(count, name) {
-  return `${count} ${name}${count === 1 ? "" : "s"}`;
 }
 
 function parseText() {
@@ -99,28 +62,32 @@ function parseText() {
 async function openFile(file) {
   if (!file) return;
   if (state.info && file.size > state.info.limits.body * 0.9)
-    return say(`${file.name} has ${file.size.toLocaleString()} bytes, more than the server takes at a time.`, true);
+    return say(`${file.name} has ${file.size.toLocaleString()} bytes, more than the server takes at a time. To work on a whole treebank: arbora annotate FILE.`, true);
   let text;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
   } catch {
     return say(`${file.name} is not UTF-8 text.`, true);
   }
+  if (at("text").value === state.info?.example) at("text").value = "";
   await busily(() => parse({ conllu: text }, file.name));
 }
 
 // Sentences
 
 function listSentences() {
-  const nav = at("sentences");
-  nav.hidden = state.sentences.length < 2;
-  nav.replaceChildren(...state.sentences.map((sentence, i) => {
-    const button = make("button");
-    button.type = "button";
-    const text = make("span", sentence.text, "what");
+  at("sentences").hidden = state.sentences.length < 2;
+  at("sentences").replaceChildren(...state.sentences.map((sentence, i) => {
+    const button = makeButton(undefined, () => busily(() => select(i)));
+    const text = make("span", sentence.text, "what"), differences = sentence.differences();
     text.dir = "auto";
-    button.append(text, make("span", finePercent(sentence.trees[0].probability), "share"));
-    button.addEventListener("click", () => busily(() => select(i)));
+    button.append(text);
+    if (differences) {
+      const mark = make("span", `${differences} differ`, "share");
+      mark.title = `${counted(differences, "head")} of the file differ from the parser's`;
+      button.append(mark);
+    }
+    button.append(make("span", finePercent(sentence.best.probability), "share"));
     return button;
   }));
 }
@@ -128,234 +95,165 @@ function listSentences() {
 async function select(index) {
   state.current = index;
   [...at("sentences").children].forEach((button, i) => button.toggleAttribute("aria-current", i === index));
-  const sentence = state.sentences[index];
-  view.current = 1;
-  show();
-  if (!sentence.details) await lookCloser(sentence, sentence.kept).catch((error) => say(error.message, true));
-}
-
-// The next-best trees and all arcs, around the heads that are fixed.
-async function lookCloser(sentence, kept) {
-  const number = ++state.asked;
-  const isShort = sentence.words.length <= (state.info?.limits.ranked_words ?? 100);
-  const keep = [...kept].map(([word, head]) => ({ word, head }));
-  const more = isShort ? { k: TREES, marginals: true } : {};
-  const answer = await (await ask("/api/parse", { conllu: sentence.trees[0].conllu, keep, ...more })).json();
-  if (number !== state.asked) return false;
-  sentence.details = answer.sentences[0];
-  sentence.kept = kept;
-  sentence.choice = 0;
-  if (sentence === state.sentences[state.current]) show();
-  return true;
-}
-
-function treesOf(sentence) {
-  const found = (sentence.details ?? sentence).trees.map((tree, i) => ({ tree, name: i === 0 ? "Best" : `${i + 1}`, share: tree.probability }));
-  return sentence.file && !sentence.kept.size ? [...found, { tree: sentence.file, name: "From the file", share: null }] : found;
-}
-
-function shownTree(sentence) {
-  const trees = treesOf(sentence);
-  return trees[Math.min(sentence.choice, trees.length - 1)].tree;
+  const sentence = current();
+  show(1);
+  await sentence.load();
+  // The word in question is the most doubtful one, unless the user has chosen another by then.
+  if (sentence === current()) show(view.current === 1 ? mostDoubtful(sentence.shown()) : view.current);
 }
 
 // What is shown of the current sentence
 
-function show() {
-  const sentence = state.sentences[state.current];
+function show(word = view.current) {
+  const sentence = current();
   listChoices(sentence);
-  view.show(sentence.words, shownTree(sentence), sentence.kept);
+  view.show(sentence.shown(), word);
   at("undo").disabled = sentence.past.length === 0;
-  at("release").disabled = sentence.kept.size === 0;
+  at("release").disabled = sentence.pins.size === 0;
+  at("why").textContent = whyMissing(sentence);
   showWord(view.current);
   drawMap();
 }
 
+// Why there are no further trees, or no probability of the tree.
+function whyMissing(sentence) {
+  const { limits, unranked } = state.info;
+  if (sentence.isLong) return `This sentence has ${sentence.words.length} words. Further trees, candidate heads and the map are for at most ${limits.ranked_words}.`;
+  return unranked ? `No further trees and no probability of the whole tree: ${unranked}.` : "";
+}
+
 function listChoices(sentence) {
-  const hadFocus = at("choices").contains(document.activeElement);
-  at("choices").replaceChildren(...treesOf(sentence).map(({ name, share }, i) => {
-    const button = make("button", `${name} `);
-    button.type = "button";
+  const buttons = sentence.trees().map(({ name, probability }, i) => {
+    const button = makeButton(`${name} `, () => { sentence.choice = i; show(); });
     button.setAttribute("role", "radio");
     button.setAttribute("aria-checked", String(i === sentence.choice));
     button.tabIndex = i === sentence.choice ? 0 : -1;
-    if (share !== null) button.append(make("span", finePercent(share), "share"));
-    button.addEventListener("click", () => { sentence.choice = i; show(); });
+    if (probability !== null) button.append(make("span", finePercent(probability), "share"));
     return button;
-  }));
-  if (hadFocus) at("choices").children[sentence.choice]?.focus();
+  });
+  replaceKeepingFocus(at("choices"), buttons);
 }
 
 function onChoiceKey(event) {
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
   if (!step) return;
   event.preventDefault();
-  const sentence = state.sentences[state.current], count = treesOf(sentence).length;
+  const sentence = current(), count = sentence.trees().length;
   sentence.choice = (sentence.choice + step + count) % count;
   show();
+  at("choices").children[sentence.choice].focus();
 }
 
-function nameOf(sentence, node) {
-  return node === 0 ? "ROOT" : sentence.words[node - 1].form;
-}
+const nameOf = (node) => (node === 0 ? "ROOT" : current().words[node - 1].form);
 
 function showWord(word) {
-  const sentence = state.sentences[state.current], tree = shownTree(sentence), token = sentence.words[word - 1];
-  view.light(word);
+  const sentence = current(), shown = sentence.shown(), token = sentence.words[word - 1], pin = sentence.pins.get(word);
   const about = [token.lemma, token.upos, token.xpos, token.feats].filter((text) => text !== "_").join(" · ");
-  const title = make("h2", token.form);
+  const title = make("h2", token.form), top = make("div", undefined, "row");
   title.dir = "auto";
-  const list = make("ol");
-  list.append(...headsOf(sentence, word).map(({ head, share }) => headRow(sentence, tree, word, head, share)));
-  const parts = [title, make("p", about || "no tags"), list];
-  if (sentence.kept.has(word)) {
-    const button = make("button", "Let go of this head");
-    button.type = "button";
-    button.addEventListener("click", () => release(word));
-    parts.push(make("p", "You fixed this head."), button);
+  const own = shown.heads[word - 1], label = shown.deprels[word - 1];
+  const rows = headsOf(sentence, shown, word).map(({ head, share }) => ({ value: head, name: nameOf(head), share }));
+  const toLeft = runsToLeft(sentence.text);
+  const list = shareRows(rows, { isOwn: (head) => head === own, onPick: (head) => fix(word, head), toLeft, what: "Fix the head:" });
+  top.append(title, makeButton("Head…", () => view.startChoosing()));
+  if (own !== null) top.append(makeButton(`Label: ${label === "_" ? "none" : label}`, () => chooseLabel(word)));
+  const parts = [top, make("p", about || "no tags"), list];
+  if (shown.own && pin) {
+    const isYours = pin.by === "you";
+    parts.push(make("p", isYours ? "You fixed this head." : "This head is from the file."),
+      makeButton(isYours ? "Let go of this head" : "Leave this head to the parser", () => release(word)));
   }
   at("word").replaceChildren(...parts);
-  lightMap(word);
+  lightHeat(word);
 }
 
 // The most probable heads of a word, and in any case the one that it has.
-function headsOf(sentence, word) {
-  const table = sentence.details?.marginals, own = shownTree(sentence).heads[word - 1];
-  if (!table) return [{ head: own, share: shownTree(sentence).head_probabilities?.[word - 1] ?? null }];
+function headsOf(sentence, shown, word) {
+  const table = sentence.table(), own = shown.heads[word - 1];
+  if (!table) return own === null ? [] : [{ head: own, share: shown.shares[word - 1] }];
   const all = table.map((row, head) => ({ head, share: row[word] })).filter(({ head }) => head !== word);
   all.sort((a, b) => b.share - a.share);
   const best = all.slice(0, 5).filter(({ head, share }) => share >= 0.005 || head === own);
-  return best.some(({ head }) => head === own) ? best : [...best, all.find(({ head }) => head === own)];
+  return own === null || best.some(({ head }) => head === own) ? best : [...best, all.find(({ head }) => head === own)];
 }
-
-function headRow(sentence, tree, word, head, share) {
-  const isOwn = tree.heads[word - 1] === head;
-  const button = make("button");
-  button.type = "button";
-  button.setAttribute("aria-pressed", String(isOwn));
-  button.title = `Fix ${nameOf(sentence, head)} as the head`;
-  button.style.setProperty("--share", share ?? 0);
-  const what = make("span", nameOf(sentence, head) + (isOwn && tree.deprels[word - 1] !== "_" ? ` (${tree.deprels[word - 1]})` : ""), "what");
-  what.dir = "auto";
-  button.append(what, make("span", percent(share), "share"));
-  button.addEventListener("click", () => fix(word, head));
-  const item = make("li");
-  item.append(button);
-  return item;
-}
-
-// The heat map
 
 function drawMap() {
-  const sentence = state.sentences[state.current], table = sentence.details?.marginals;
   if (!at("heat").open) return;
-  if (!table) return at("map").replaceChildren(make("p", "Sentences as long as this one have no map."));
-  const tree = shownTree(sentence), words = sentence.words;
-  const top = make("tr");
-  top.append(make("td"), ...words.map((word) => {
-    const cell = make("th");
-    cell.scope = "col";
-    cell.append(make("span", word.form));
-    return cell;
-  }));
-  const head = make("thead"), body = make("tbody"), grid = make("table");
-  head.append(top);
-  body.append(...table.map((row, from) => mapRow(sentence, tree, row, from)));
-  grid.append(head, body);
-  grid.dir = runsToLeft(words.map((word) => word.form).join(" ")) ? "rtl" : "ltr";
-  at("map").replaceChildren(grid);
-  lightMap(view.current);
+  const sentence = current(), table = sentence.table();
+  if (table) drawHeat(sentence.words, sentence.shown().heads, table, view.current);
+  else at("map").replaceChildren(make("p", sentence.free ? whyMissing(sentence) || "This parser has no probabilities of arcs." : "Loading…"));
 }
 
-function mapRow(sentence, tree, row, from) {
-  const line = make("tr"), name = make("th", nameOf(sentence, from));
-  name.scope = "row";
-  line.append(name, ...sentence.words.map((word, i) => {
-    const share = row[i + 1], cell = make("td", share >= 0.005 ? String(Math.round(100 * share)) : "");
-    cell.style.setProperty("--share", share);
-    cell.classList.toggle("strong", share > 0.55);
-    cell.classList.toggle("chosen", tree.heads[i] === from);
-    if (from !== i + 1) cell.title = `${nameOf(sentence, from)} → ${word.form}: ${percent(share)}`;
-    return cell;
-  }));
-  return line;
+// Corrections, one after the other
+
+let corrections = Promise.resolve();
+function change(pinsOf, message) {
+  corrections = corrections.then(() => busily(() => repin(pinsOf(current()), message)));
+  return corrections;
 }
 
-function lightMap(word) {
-  at("map").querySelectorAll(".lit").forEach((element) => element.classList.remove("lit"));
-  at("map").querySelectorAll("tr").forEach((row) => row.children[word]?.classList.add("lit"));
-}
-
-// Corrections
-
-async function change(kept, said) {
-  const sentence = state.sentences[state.current], before = new Map(sentence.kept), heads = shownTree(sentence).heads;
+async function repin(pins, message) {
+  const sentence = current(), { heads } = sentence.shown();
+  const conflict = conflictOf(new Map([...pins].map(([word, pin]) => [word, pin.head])), sentence.words, state.info.roots);
+  if (conflict) return say(conflict, true);
   say("Parsing the rest…");
-  try {
-    if (!(await lookCloser(sentence, kept))) return;
-    sentence.past.push(before);
-    at("undo").disabled = false;
-    const moved = shownTree(sentence).heads.filter((head, i) => head !== heads[i]).length;
-    say(`${said} ${moved === 0 ? "No head changed." : `${counted(moved, "head")} changed.`}`);
-  } catch (error) {
-    say(error.code === "no_tree" ? `That cannot be: ${error.message}.` : error.message, true);
-  }
+  await sentence.repin(pins).catch((error) => {
+    error.message = error.message.replace(/\bword (\d+)/g, (_, number) => `“${nameOf(Number(number))}”`);
+    throw error;
+  });
+  if (sentence !== current()) return;
+  show();
+  const moved = sentence.shown().heads.filter((head, i) => head !== heads[i]).length;
+  say(`${message} ${moved === 0 ? "No head changed." : `${counted(moved, "head")} changed.`}`);
 }
 
-function fix(word, head) {
-  const sentence = state.sentences[state.current];
+function fix(word, head, deprel = null) {
   if (word === head) return;
-  const kept = new Map(sentence.kept).set(word, head);
-  return busily(() => change(kept, `“${nameOf(sentence, word)}” now hangs on ${head === 0 ? "ROOT" : `“${nameOf(sentence, head)}”`}.`));
+  const told = `“${nameOf(word)}” now hangs on ${head === 0 ? "ROOT" : `“${nameOf(head)}”`}${deprel ? ` as ${deprel}` : ""}.`;
+  return change((sentence) => sentence.changed(word, { head, deprel, by: "you" }), told);
 }
 
 function release(word) {
-  const kept = new Map(state.sentences[state.current].kept);
-  kept.delete(word);
-  return busily(() => change(kept, `“${nameOf(state.sentences[state.current], word)}” is free again.`));
+  const sentence = current();
+  if (!sentence.shown().own || !sentence.pins.has(word)) return;
+  return change((each) => each.changed(word, null), `“${nameOf(word)}” is free again.`);
 }
 
-async function undo() {
-  const sentence = state.sentences[state.current];
-  const before = sentence.past.pop();
-  if (!before) return;
-  try {
-    await lookCloser(sentence, before);
-    say("Undone.");
-  } catch (error) {
-    sentence.past.push(before);
-    say(error.message, true);
-  }
+async function chooseLabel(word) {
+  view.focus(word);
+  const sentence = current(), shown = sentence.shown(), head = shown.heads[word - 1], label = shown.deprels[word - 1];
+  if (head === null) return say(`“${nameOf(word)}” has no head yet: choose one first.`, true);
+  const ranked = sentence.labelsOf(word) ?? [], known = new Set(ranked.map((option) => option.value));
+  const others = state.info.labels.filter((value) => !known.has(value)).map((value) => ({ value, share: null }));
+  const value = await pick({ title: `Label of “${nameOf(word)}”, below ${head === 0 ? "ROOT" : `“${nameOf(head)}”`}`, options: [...ranked, ...others], current: label });
+  if (sentence !== current()) return;
+  view.focus(word);
+  if (value !== null && value !== label) await fix(word, head, value);
+}
+
+function undo() {
+  if (!current().past.length) return;
+  current().undo();
+  show();
+  say("Undone.");
 }
 
 // Export
 
-// What is shown of this sentence, and of the others what was last chosen.
-function saveConllu() {
-  save("trees.conllu", "text/plain;charset=utf-8", state.sentences.map((sentence) => shownTree(sentence).conllu).join(""));
+// What is shown of every sentence. A sentence whose tree is partial is completed first.
+async function saveConllu() {
+  for (const sentence of state.sentences) if (sentence.isPartial && !sentence.around) await sentence.load();
+  save("trees.conllu", "text/plain;charset=utf-8", state.sentences.map((sentence) => sentence.shown().conllu).join(""));
   say(`Saved ${counted(state.sentences.length, "sentence")}.`);
 }
 
 async function saveSvg() {
-  try {
-    const response = await ask("/api/svg", { conllu: shownTree(state.sentences[state.current]).conllu });
-    save("tree.svg", "image/svg+xml", await response.text());
-    say("Saved the picture.");
-  } catch (error) {
-    say(error.message, true);
-  }
+  const response = await ask("/api/svg", { conllu: current().shown().conllu });
+  save("tree.svg", "image/svg+xml", await response.text());
+  say("Saved the picture.");
 }
 
-// Light and dark
-
-function turnTheme() {
-  const next = { auto: "light", light: "dark", dark: "auto" }[document.documentElement.dataset.theme ?? "auto"];
-  if (next === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = next;
-  at("theme").textContent = `Theme: ${next}`;
-}
-
-const view = new TreeView(at("stage"), { onShow: showWord, onHead: fix, onRelease: release, onSay: say });
+const view = new TreeView(at("stage"), { onShow: showWord, onHead: fix, onRelease: release, onLabel: chooseLabel, onSay: say });
 
 at("parse").addEventListener("click", parseText);
 at("text").addEventListener("keydown", (event) => {
@@ -370,20 +268,20 @@ document.addEventListener("drop", (event) => {
   openFile(event.dataTransfer.files[0]);
 });
 at("choices").addEventListener("keydown", onChoiceKey);
-at("undo").addEventListener("click", () => busily(undo));
-at("release").addEventListener("click", () => busily(() => change(new Map(), "All heads are free again.")));
-at("save-conllu").addEventListener("click", saveConllu);
-at("save-svg").addEventListener("click", saveSvg);
+at("undo").addEventListener("click", undo);
+at("release").addEventListener("click", () => change(() => new Map(), "All heads are free again."));
+at("save-conllu").addEventListener("click", () => busily(saveConllu));
+at("save-svg").addEventListener("click", () => busily(saveSvg));
 at("heat").addEventListener("toggle", () => { if (state.sentences.length) drawMap(); });
-at("theme").addEventListener("click", turnTheme);
+setUpTheme(at("theme"));
 
-fetch("/api/info").then((response) => response.json()).then((info) => {
-  state.info = info;
+busily(async () => {
+  const info = (state.info = await (await ask("/api/info")).json());
   at("model").textContent = `${info.name} · ${info.trees} trees${info.is_calibrated ? "" : " · probabilities not calibrated"}`;
   if (info.example && !at("text").value) {
     at("text").value = info.example;
-    say("Press Parse to see the trees of this text, or type your own.");
+    await parse({ text: info.example }, "An example");
   }
   at("text").focus();
   at("text").select();
-}).catch(() => say("The server does not answer. Is it still running?", true));
+});

@@ -1,116 +1,26 @@
-// A tree as interactive SVG. Text is only ever set as text; nothing here reads markup.
+// A tree as interactive SVG: its drawing, and how it answers to keys. Text is only ever set as text.
 
-const NS = "http://www.w3.org/2000/svg";
-const GAP = 20, LEVEL = 27, FIRST = 30, CORNER = 9, MARGIN = 14, STEP = 8;
-const WORD_LINE = 22, TAG_LINE = 16, ROOT_ROOM = 30, TIP = 7;
-const FONT = 'system-ui, "Helvetica Neue", Arial, "Noto Sans", sans-serif';
-const SURE = 0.8;
-
-// The first letter with a direction decides: Hebrew, Arabic, Syriac, Thaana, N'Ko and their kin run to the left.
-const TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
-export function runsToLeft(text) {
-  const letter = /\p{L}/u.exec(text);
-  return letter !== null && TO_LEFT.test(letter[0]);
-}
-
-export function percent(share) {
-  if (share === null || share === undefined) return "";
-  const value = 100 * share;
-  return value > 99.5 && value < 100 ? ">99%" : value > 0 && value < 0.5 ? "<1%" : `${Math.round(value)}%`;
-}
-
-// Of whole trees, which are seldom probable: two digits at least.
-export function finePercent(share) {
-  if (share === null || share === undefined || share >= 0.0995) return percent(share);
-  return share < 0.0001 ? "<0.01%" : `${Number((100 * share).toPrecision(2))}%`;
-}
-
-const canvas = document.createElement("canvas").getContext("2d");
-function widthOf(text, size) {
-  canvas.font = `${size}px ${FONT}`;
-  return canvas.measureText(text).width;
-}
-
-function make(name, attributes, parent) {
-  const element = document.createElementNS(NS, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  if (parent) parent.append(element);
-  return element;
-}
-
-function write(text, attributes, parent) {
-  const element = make("text", attributes, parent);
-  element.textContent = text;
-  return element;
-}
-
-function clipped(text, most) {
-  const letters = [...text];
-  return letters.length > most ? letters.slice(0, most - 1).join("") + "…" : text;
-}
-
-// Where everything stands, as if written from left to right; node 0 is ROOT. Mirrored in the end where the script asks for it.
-function layOut(words, tree, kept) {
-  const forms = ["ROOT", ...words.map((word) => clipped(word.form, 40))];
-  const tags = ["", ...words.map((word) => (word.upos === "_" ? "" : clipped(word.upos, 12)))];
-  const widths = forms.map((form, i) => Math.max(widthOf(form, i ? 17 : 12), widthOf(tags[i], 11), 12) + 12);
-  const arcs = tree.heads.map((head, i) => {
-    const share = tree.head_probabilities ? tree.head_probabilities[i] : null;
-    const unsure = share !== null && share < SURE && !kept.has(i + 1);
-    const label = clipped(tree.deprels[i] === "_" ? "" : tree.deprels[i], 24) + (unsure ? ` ${percent(share)}` : "");
-    return { head, dep: i + 1, low: Math.min(head, i + 1), high: Math.max(head, i + 1), label, unsure, kept: kept.has(i + 1), level: 0 };
-  });
-  const spans = arcs.filter((arc) => arc.head > 0).sort((a, b) => a.high - a.low - (b.high - b.low) || a.low - b.low);
-  const x = [MARGIN + widths[0] / 2];
-  for (let i = 1; i < forms.length; i++) x.push(x[i - 1] + widths[i - 1] / 2 + GAP + widths[i] / 2);
-  for (const arc of spans) {
-    const missing = widthOf(arc.label, 12) + 34 - (x[arc.high] - x[arc.low]);
-    if (missing > 0) for (let i = arc.high; i < x.length; i++) x[i] += missing;
-  }
-  const placed = [];
-  for (const arc of spans) {
-    const below = placed.filter((other) => other.low < arc.high && arc.low < other.high).map((other) => other.level);
-    arc.level = 1 + Math.max(0, ...below);
-    placed.push(arc);
-  }
-  const levels = Math.max(0, ...spans.map((arc) => arc.level));
-  spreadEnds(arcs, x, widths);
-  return { forms, tags, widths, x, arcs, base: ROOT_ROOM + FIRST + levels * LEVEL, width: x.at(-1) + widths.at(-1) / 2 + MARGIN };
-}
-
-// Arcs that meet at a word stand beside each other, the longest in the middle, so that they do not cross.
-function spreadEnds(arcs, x, widths) {
-  const ends = x.map(() => []);
-  for (const arc of arcs) {
-    const reach = arc.high - arc.low;
-    if (arc.head === 0) { ends[arc.dep].push({ arc, end: "to", order: 0 }); continue; }
-    for (const [end, node, other] of [["from", arc.head, arc.dep], ["to", arc.dep, arc.head]])
-      ends[node].push({ arc, end, order: other < node ? -1 / reach : 1 / reach });
-  }
-  ends.forEach((own, node) => {
-    own.sort((a, b) => a.order - b.order);
-    const step = Math.min(STEP, (widths[node] - 6) / Math.max(1, own.length));
-    own.forEach((each, i) => { each.arc[each.end] = x[node] + step * (i - (own.length - 1) / 2); });
-  });
-}
-
-function arcPath(arc, base) {
-  if (arc.head === 0) return `M${arc.to},${ROOT_ROOM - 6} V${base - TIP}`;
-  const y = base - FIRST - (arc.level - 1) * LEVEL;
-  const r = Math.min(CORNER, Math.abs(arc.to - arc.from) / 2), side = arc.to > arc.from ? 1 : -1;
-  return `M${arc.from},${base} V${y + r} Q${arc.from},${y} ${arc.from + side * r},${y} H${arc.to - side * r} ` +
-    `Q${arc.to},${y} ${arc.to},${y + r} V${base - TIP}`;
-}
+import { draw, percent } from "./common.js";
+import { Dragging } from "./dragging.js";
+import { BAND, TAG_LINE, TIP, TOKEN_LINE, WORD_LINE, arcPath, heightOf, layOut } from "./layout.js";
 
 // What a screen reader says of a word.
-function described(words, tree, dep, kept) {
-  const head = tree.heads[dep - 1], share = tree.head_probabilities ? tree.head_probabilities[dep - 1] : null;
-  const above = head === 0 ? "ROOT" : words[head - 1].form;
-  const sure = kept.has(dep) ? ", fixed by you" : share === null ? "" : `, ${percent(share)}`;
-  return `${words[dep - 1].form}, ${words[dep - 1].upos}, ${tree.deprels[dep - 1]} of ${above}${sure}`;
+function described({ words, heads, deprels, shares, kept, marks, keptName = "fixed by you" }, dep) {
+  const head = heads[dep - 1], share = shares ? shares[dep - 1] : null, { form, upos } = words[dep - 1];
+  const above = head === null ? "" : head === 0 ? "ROOT" : words[head - 1].form;
+  const sure = kept.has(dep) ? `, ${keptName}` : share === null ? "" : `, ${percent(share)}`;
+  const mark = marks?.get(dep) ? `, warning: ${marks.get(dep)}` : "";
+  return head === null ? `${form}, ${upos}, no head${mark}` : `${form}, ${upos}, ${deprels[dep - 1]} of ${above}${sure}${mark}`;
 }
 
-// Draws into `stage` and calls back: onShow(word | null) as words are pointed at, onHead(word, head), onRelease(word), onSay(text).
+// The most doubtful word of a tree: the first if nothing is known.
+export function mostDoubtful({ shares, kept, heads }) {
+  const doubts = heads.map((head, i) => (head === null ? 2 : kept.has(i + 1) || !shares || shares[i] === null ? 0 : 1 - shares[i]));
+  return 1 + Math.max(0, doubts.indexOf(Math.max(...doubts)));
+}
+
+// Draws into `stage` and calls back: onShow(word) as words are pointed at or get the focus, onHead(word, head),
+// onRelease(word), onLabel(word), onSay(text), and onKey(event, word) for the keys of a page; it returns true if it took one.
 export class TreeView {
   constructor(stage, calls) {
     this.stage = stage;
@@ -118,97 +28,158 @@ export class TreeView {
     this.current = 1;
     this.choosing = null;
     this.pointer = {};
+    this.dragging = new Dragging(this);
     window.addEventListener("pointermove", (event) => { this.pointer = { x: event.screenX, y: event.screenY }; });
+    this.room = 0;
+    new ResizeObserver(() => { if (this.shown && this.roomOf() !== this.room && !this.dragging.active) this.redraw(); }).observe(stage);
+  }
+
+  roomOf() {
+    const style = getComputedStyle(this.stage);
+    return Math.max(160, this.stage.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight));
+  }
+
+  // `shown`: see layOut; and marks, a map from words to warnings.
+  show(shown, current = this.current) {
+    this.shown = shown;
+    this.choosing = null;
+    this.current = Math.max(1, Math.min(current, shown.words.length));
+    this.redraw();
+  }
+
+  redraw() {
+    const hadFocus = this.stage.contains(document.activeElement);
+    this.room = this.roomOf();
+    const plan = (this.plan = layOut(this.shown, this.room)), { width, height } = plan;
+    this.toLeft = plan.toLeft;
+    this.svg = draw("svg", { width, height, viewBox: `0 0 ${width} ${height}` });
+    this.roots = plan.rows.map((row) => this.drawRoot(row));
+    this.arcs = this.shown.words.map(() => []);
+    for (const row of plan.rows) for (const arc of row.arcs) this.arcs[arc.dep - 1].push(this.drawArc(arc, row));
+    this.nodes = [this.roots[0]];
+    for (const row of plan.rows) {
+      row.nodes.forEach((node, i) => this.nodes.push(this.drawWord(node, row.x[i], row)));
+      row.tokens.forEach((token) => this.drawToken(token, row));
+    }
+    this.svg.addEventListener("keydown", (event) => this.onKey(event));
+    this.svg.addEventListener("focusin", (event) => this.onFocus(event));
+    this.stage.replaceChildren(this.svg);
+    if (hadFocus) this.focus(this.current);
+    else this.light(this.current);
+    if (this.choosing !== null) this.mark(this.choosing);
+  }
+
+  // The root is a band above every row, so that it is always near; it is seen where it has arcs, and while a head is chosen.
+  drawRoot(row) {
+    const isSeen = row.hasRoot || (row.isFirst && !this.plan.rows.some((each) => each.hasRoot));
+    const group = draw("g", { class: ["node root", isSeen && "seen", this.toLeft && "to-left"].filter(Boolean).join(" ") }, this.svg);
+    group.dataset.node = 0;
+    const x = row.right - row.width, side = this.toLeft ? row.right - 8 : x + 8;
+    draw("rect", { x, y: row.top + 1, width: row.width, height: BAND - 4, rx: 5 }, group);
+    draw("text", { class: "form", x: side, y: row.top + 12.5 }, group, "ROOT");
+    return group;
+  }
+
+  drawArc(arc, row) {
+    const names = ["arc", arc.unsure && "unsure", arc.kept && "kept"].filter(Boolean).join(" ");
+    const group = draw("g", { class: names, "aria-hidden": "true" }, this.svg);
+    draw("path", { d: arcPath(arc, row, this.plan.width, this.toLeft) }, group);
+    const isOpen = arc.dep < arc.head ? arc.isCutLeft : arc.head > 0 && arc.isCutRight;
+    const x = arc.head === 0 || arc.dep < arc.head ? arc.x1 : arc.x2;
+    if (!isOpen) draw("path", { class: "tip", d: `M${x},${row.base} l-3.4,${-TIP} h6.8 z` }, group);
+    if (arc.label) this.drawLabel(arc, row, group);
+    return group;
+  }
+
+  drawLabel(arc, row, group) {
+    const x = (arc.x1 + arc.x2) / 2, y = arc.head === 0 ? row.top + BAND + 9 : heightOf(arc, row) + 4;
+    const label = draw("g", { class: "label" }, group), width = arc.labelWidth + 12;
+    draw("rect", { class: "paper", x: x - width / 2 + 4, y: y - 11, width: width - 8, height: 14 }, label);
+    draw("rect", { x: x - width / 2, y: y - 16, width, height: 24 }, label);
+    draw("text", { x, y }, label, arc.label);
+    label.addEventListener("click", () => this.calls.onLabel(arc.dep));
+  }
+
+  drawWord(node, x, row) {
+    const { word, form, tag, width } = node, { base } = row;
+    const group = draw("g", { class: "node", tabindex: word === this.current ? "0" : "-1", role: "button" }, this.svg);
+    group.dataset.node = word;
+    group.setAttribute("aria-label", described(this.shown, word));
+    draw("rect", { x: x - width / 2, y: base + 3, width, height: WORD_LINE + TAG_LINE + 4, rx: 6 }, group);
+    draw("text", { class: "form", x, y: base + 21 }, group, form);
+    draw("text", { class: "tag", x, y: base + WORD_LINE + TAG_LINE }, group, tag);
+    const mark = this.shown.marks?.get(word);
+    if (mark) {
+      group.classList.add("marked");
+      draw("title", {}, group, mark);
+      draw("circle", { class: "mark", cx: x + width / 2 - 4, cy: base + 8, r: 4 }, group);
+    }
+    group.addEventListener("pointerenter", (event) => { if (!this.dragging.active && this.hasMoved(event)) this.point(word); });
+    group.addEventListener("pointerdown", (event) => this.dragging.start(event, word));
+    return group;
+  }
+
+  drawToken(token, row) {
+    const y = row.base + WORD_LINE + TAG_LINE + 9, group = draw("g", { class: "token" }, this.svg), { x1, x2 } = token;
+    const start = token.isCutLeft ? `M${x1},${y + 4}` : `M${x1},${y} v4`, end = token.isCutRight ? "" : "v-4";
+    draw("path", { d: `${start} H${x2} ${end}` }, group);
+    draw("text", { x: (x1 + x2) / 2, y: y + TOKEN_LINE - 7 }, group, token.form);
   }
 
   // A word that comes to lie under a pointer at rest is not pointed at.
   hasMoved(event) {
-    return event.screenX !== this.pointer.x || event.screenY !== this.pointer.y;
+    return event.pointerType === "mouse" && (event.screenX !== this.pointer.x || event.screenY !== this.pointer.y);
   }
 
-  show(words, tree, kept) {
-    const hadFocus = this.stage.contains(document.activeElement);
-    this.words = words;
-    this.tree = tree;
-    this.kept = kept;
-    this.choosing = null;
-    this.current = Math.min(this.current, words.length);
-    this.draw();
-    if (hadFocus) this.focus(this.current);
+  point(word) {
+    if (this.choosing === null && !this.stage.contains(document.activeElement)) this.setCurrent(word);
   }
 
-  draw() {
-    this.toLeft = runsToLeft(this.words.map((word) => word.form).join(" "));
-    const plan = layOut(this.words, this.tree, this.kept);
-    if (this.toLeft) {
-      plan.x = plan.x.map((x) => plan.width - x);
-      for (const arc of plan.arcs) { arc.to = plan.width - arc.to; if (arc.head > 0) arc.from = plan.width - arc.from; }
-    }
-    this.plan = plan;
-    const height = plan.base + WORD_LINE + TAG_LINE + 12;
-    this.svg = make("svg", { width: plan.width, height, viewBox: `0 0 ${plan.width} ${height}` });
-    this.arcs = plan.arcs.map((arc) => this.drawArc(arc));
-    this.nodes = plan.forms.map((form, i) => this.drawNode(form, i));
-    this.svg.addEventListener("keydown", (event) => this.onKey(event));
-    this.svg.addEventListener("focusin", (event) => this.onFocus(event));
-    this.stage.replaceChildren(this.svg);
-  }
-
-  drawArc(arc) {
-    const { base } = this.plan;
-    const names = ["arc", arc.unsure && "unsure", arc.kept && "kept"].filter(Boolean).join(" ");
-    const group = make("g", { class: names, "aria-hidden": "true" }, this.svg);
-    make("path", { d: arcPath(arc, base) }, group);
-    make("path", { class: "tip", d: `M${arc.to},${base} l-3.4,${-TIP} h6.8 z` }, group);
-    const y = arc.head === 0 ? ROOT_ROOM - 12 : base - FIRST - (arc.level - 1) * LEVEL + 4;
-    write(arc.label, { class: "label", x: arc.head === 0 ? arc.to : (arc.from + arc.to) / 2, y }, group);
-    return group;
-  }
-
-  drawNode(form, i) {
-    const { base, x, widths, tags } = this.plan;
-    const group = make("g", { class: i ? "node" : "node root" }, this.svg);
-    const height = i ? WORD_LINE + TAG_LINE + 4 : WORD_LINE;
-    make("rect", { x: x[i] - widths[i] / 2, y: base + 3, width: widths[i], height, rx: 6 }, group);
-    write(form, { class: "form", x: x[i], y: base + (i ? 21 : 18) }, group);
-    group.dataset.node = i;
-    if (i === 0) return group;
-    write(tags[i], { class: "tag", x: x[i], y: base + WORD_LINE + TAG_LINE }, group);
-    group.setAttribute("tabindex", i === this.current ? "0" : "-1");
-    group.setAttribute("role", "button");
-    group.setAttribute("aria-label", described(this.words, this.tree, i, this.kept));
-    group.addEventListener("pointerenter", (event) => { if (!this.drag && this.hasMoved(event)) this.calls.onShow(i); });
-    group.addEventListener("pointerdown", (event) => this.startDrag(event, i));
-    return group;
+  setCurrent(word) {
+    this.nodes[this.current]?.setAttribute("tabindex", "-1");
+    this.current = word;
+    this.nodes[word].setAttribute("tabindex", "0");
+    this.light(word);
+    this.calls.onShow(word);
   }
 
   // The word and its head stand out.
   light(word) {
     this.svg.querySelectorAll(".lit").forEach((element) => element.classList.remove("lit"));
-    if (!word) return;
-    this.arcs[word - 1].classList.add("lit");
+    this.arcs[word - 1].forEach((arc) => arc.classList.add("lit"));
     this.nodes[word].classList.add("lit");
-    this.nodes[this.tree.heads[word - 1]].classList.add("lit");
+    const head = this.shown.heads[word - 1];
+    if (head > 0) this.nodes[head].classList.add("lit");
   }
 
   focus(word) {
-    this.nodes[this.current].setAttribute("tabindex", "-1");
-    this.current = word;
-    this.nodes[word].setAttribute("tabindex", "0");
-    this.nodes[word].focus();
+    this.nodes[word].focus({ preventScroll: true });
+    this.bringIntoView(this.nodes[word]);
+  }
+
+  bringIntoView(node) {
+    const { top, bottom } = node.getBoundingClientRect(), { top: above, bottom: below } = this.viewOf();
+    if (top < above) window.scrollBy(0, top - above - 40);
+    else if (bottom > below) window.scrollBy(0, bottom - below + 40);
+  }
+
+  // The part of the window that nothing covers: a bar may stick to its start, a panel to its end.
+  viewOf() {
+    const bar = document.querySelector(".covers"), panel = document.querySelector(".sticks");
+    const isBelow = panel && getComputedStyle(panel).bottom === "0px";
+    return { top: bar?.offsetHeight ?? 0, bottom: window.innerHeight - (isBelow ? panel.offsetHeight : 0) };
   }
 
   onFocus(event) {
     const word = Number(event.target.dataset.node);
-    if (!word) return;
-    this.current = word;
-    this.calls.onShow(word);
+    if (word && this.choosing === null) this.setCurrent(word);
   }
 
   // Keys
 
   onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (this.choosing === null && this.calls.onKey?.(event, this.current)) return event.preventDefault();
     const forward = this.toLeft ? "ArrowLeft" : "ArrowRight", back = this.toLeft ? "ArrowRight" : "ArrowLeft";
     const moves = { [forward]: 1, [back]: -1, Home: -Infinity, End: Infinity };
     const action = event.key in moves ? () => this.move(moves[event.key]) : this.actions()[event.key];
@@ -219,96 +190,51 @@ export class TreeView {
 
   actions() {
     const choose = () => (this.choosing === null ? this.startChoosing() : this.choose(this.choosing));
+    const release = () => this.calls.onRelease(this.current), always = { Enter: choose, " ": choose };
     if (this.choosing === null)
-      return { Enter: choose, " ": choose, Delete: () => this.letGo(), Backspace: () => this.letGo() };
+      return { ...always, Delete: release, Backspace: release, l: () => this.calls.onLabel(this.current) };
     const root = () => this.aim(0);
-    return { Enter: choose, " ": choose, Escape: () => this.stopChoosing("Nothing changed."), 0: root, r: root };
-  }
-
-  letGo() {
-    if (this.kept.has(this.current)) this.calls.onRelease(this.current);
+    return { ...always, Escape: () => this.stopChoosing("Nothing changed."), 0: root, r: root };
   }
 
   move(step) {
-    const n = this.words.length;
+    const n = this.shown.words.length;
     if (this.choosing === null) return this.focus(Math.max(1, Math.min(n, this.current + step)));
     let next = Math.max(0, Math.min(n, this.choosing + step));
     if (next === this.current) next += step > 0 ? 1 : -1;
     if (next >= 0 && next <= n) this.aim(next);
   }
 
+  // Choosing a head: keys move, Enter or a tap takes it.
   startChoosing() {
-    this.choosing = -1;
-    this.aim(this.tree.heads[this.current - 1]);
+    this.focus(this.current);
+    this.svg.classList.add("choosing");
+    this.aim(this.shown.heads[this.current - 1] ?? 0);
   }
 
   aim(node) {
     this.choosing = node;
     this.mark(node);
-    const name = node === 0 ? "ROOT" : this.words[node - 1].form;
-    this.calls.onSay(`New head of “${this.words[this.current - 1].form}”: ${name}? Arrows change it, Enter takes it, Escape does not.`);
+    this.bringIntoView(this.nodes[node]);
+    const name = node === 0 ? "ROOT" : this.shown.words[node - 1].form;
+    this.calls.onSay(`New head of “${this.shown.words[this.current - 1].form}”: ${name}? Arrows change it, Enter or a tap takes it, Escape does not.`);
   }
 
-  mark(node) {
-    this.nodes.forEach((each, i) => each.classList.toggle("target", i === node));
+  // `row` of the root's bands; all of them without it.
+  mark(node, row) {
+    this.nodes.forEach((each, i) => each.classList.toggle("target", i === node && i > 0));
+    this.roots.forEach((each, i) => each.classList.toggle("target", node === 0 && (row === undefined || i === row)));
   }
 
   choose(head) {
+    this.stopChoosing();
+    if (head !== this.current) this.calls.onHead(this.current, head);
+  }
+
+  stopChoosing(message) {
     this.choosing = null;
+    this.svg.classList.remove("choosing");
     this.mark(-1);
-    this.calls.onHead(this.current, head);
-  }
-
-  stopChoosing(said) {
-    this.choosing = null;
-    this.mark(-1);
-    this.calls.onSay(said);
-  }
-
-  // Dragging
-
-  startDrag(event, word) {
-    if (event.button !== 0) return;
-    const node = this.nodes[word];
-    this.drag = { word, x: event.clientX, y: event.clientY, target: -1, line: null };
-    node.setPointerCapture(event.pointerId);
-    const move = (each) => this.onDrag(each);
-    const end = (each) => {
-      node.removeEventListener("pointermove", move);
-      ["pointerup", "pointercancel", "lostpointercapture"].forEach((name) => node.removeEventListener(name, end));
-      this.endDrag(each.type === "pointerup");
-    };
-    node.addEventListener("pointermove", move);
-    ["pointerup", "pointercancel", "lostpointercapture"].forEach((name) => node.addEventListener(name, end));
-  }
-
-  onDrag(event) {
-    const { drag, plan } = this;
-    if (!drag.line && Math.hypot(event.clientX - drag.x, event.clientY - drag.y) < 5) return;
-    if (!drag.line) {
-      drag.line = make("path", { class: "pull" }, this.svg);
-      this.svg.classList.add("dragging");
-    }
-    const box = this.svg.getBoundingClientRect();
-    const x = event.clientX - box.left, y = event.clientY - box.top;
-    const from = plan.x[drag.word], top = Math.min(y, plan.base) - 20;
-    drag.line.setAttribute("d", `M${from},${plan.base} C${from},${top} ${x},${top} ${x},${y}`);
-    const inside = plan.x.findIndex((centre, i) => Math.abs(centre - x) <= plan.widths[i] / 2 + GAP / 2);
-    drag.target = inside === drag.word || y < 0 || y > box.height + 20 ? -1 : inside;
-    this.mark(drag.target);
-  }
-
-  endDrag(dropped) {
-    const drag = this.drag;
-    this.drag = null;
-    if (!drag) return;
-    this.svg.classList.remove("dragging");
-    this.mark(-1);
-    if (!drag.line) return this.focus(drag.word);
-    drag.line.remove();
-    if (dropped && drag.target >= 0) {
-      this.current = drag.word;
-      this.calls.onHead(drag.word, drag.target);
-    }
+    if (message) this.calls.onSay(message);
   }
 }
