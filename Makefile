@@ -12,7 +12,7 @@ CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCM
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus lint docs api tables stubs model clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference fuzz-server kill-trainings bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus lint docs api tables stubs model clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -35,9 +35,9 @@ build/sanitize/arbora_core_tests build/sanitize/fuzz_conll &: .venv/tools $(SOUR
 	$(BIN)/cmake --build build/sanitize --parallel $(shell nproc)
 	@touch build/sanitize/arbora_core_tests build/sanitize/fuzz_conll
 
-# Run both fuzz targets for FUZZ_SECONDS; for an hour: make fuzz FUZZ_SECONDS=3600
+# Run all fuzz targets for FUZZ_SECONDS; for an hour: make fuzz FUZZ_SECONDS=3600
 fuzz: .venv/built $(FUZZ_CONLL)
-	$(MAKE) --no-print-directory -j2 fuzz-conll fuzz-inference
+	$(MAKE) --no-print-directory -j2 fuzz-conll fuzz-inference fuzz-server
 
 build/fuzz/clang/fuzz_conll: .venv/tools $(SOURCES)
 	$(CMAKE) -S core -B build/fuzz/clang -DCMAKE_CXX_COMPILER=$(CLANG) > /dev/null
@@ -52,6 +52,14 @@ fuzz-conll: $(FUZZ_CONLL)
 # Fuzz arbora.inference: every call returns a result or raises a clear error, and never crashes.
 fuzz-inference: .venv/built
 	$(BIN)/python tests/fuzz/fuzz_inference.py --seconds $(FUZZ_SECONDS)
+
+# HTTP requests to `arbora serve`: a status below 500 or 503, no error in the log, no growing memory.
+fuzz-server: .venv/built
+	$(BIN)/python tests/fuzz/fuzz_server.py --seconds $(FUZZ_SECONDS)
+
+# Trainings that are killed at random moments and resumed: the same bytes as without kills.
+kill-trainings: .venv/built
+	$(BIN)/python tests/fuzz/kill_trainings.py --kills 200
 
 bench: bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus
 

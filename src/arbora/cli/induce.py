@@ -21,6 +21,7 @@ from arbora.errors import DataError
 from arbora.induction.induce import KNOWN_RULES, InduceConfig, InducedModel, induce
 from arbora.registry import inducers
 from arbora.settings import merge
+from arbora.storage.locks import locked
 
 TEXT = (".txt", ".text")
 
@@ -88,13 +89,14 @@ def command(
         config = merge(replace(config, parameters=own), others)
     begun = time.monotonic()
     columns = _read(chosen.train, format, lenient=lenient)
-    try:
-        with options.usage_errors(), TerminalProgress(quiet=quiet) as progress:
-            induced = induce(columns, config=config, threads=threads, observer=progress, pool=pool)
-    except KeyboardInterrupt:
-        raise stopped(" before there was a model") from None
-    chosen.credit(induced.pipeline, licence, attribution)
-    induced.save(path)
+    with locked(path):
+        try:
+            with options.usage_errors(), TerminalProgress(quiet=quiet) as progress:
+                induced = induce(columns, config=config, threads=threads, observer=progress, pool=pool)
+        except KeyboardInterrupt:
+            raise stopped(" before there was a model") from None
+        chosen.credit(induced.pipeline, licence, attribution)
+        induced.save(path)
     seconds = time.monotonic() - begun
     if as_json:
         print_json(_to_json(path, induced, seconds))

@@ -28,6 +28,7 @@ from arbora.cli.progress import TerminalProgress
 from arbora.data.columns import Columns
 from arbora.progress import Scores
 from arbora.storage.files import is_special
+from arbora.storage.locks import locked
 from arbora.training.config import TrainConfig
 from arbora.training.pipeline import Trained, train
 from arbora.web.plots import draw_curve
@@ -138,6 +139,12 @@ class TrainingOutput:
         self, learn: Callable[..., Trained], chosen: training.Chosen, dev: Columns | None, threads: int
     ) -> None:
         """Call `learn` with an observer and a checkpoint, then write the model and print how it went."""
+        with locked(self.model):
+            self._run(learn, chosen, dev, threads)
+
+    def _run(
+        self, learn: Callable[..., Trained], chosen: training.Chosen, dev: Columns | None, threads: int
+    ) -> None:
         checkpoint = _checkpoint(self.model, resume=self.resume, quiet=self.quiet)
         begun = time.monotonic()
         progress = TerminalProgress(quiet=self.quiet)

@@ -1,0 +1,55 @@
+"""Locks, so that two programs do not write one file without knowing of each other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from arbora.errors import InputError
+from arbora.storage.files import is_special, naming_errors
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
+
+
+@contextmanager
+def locked(target: str | os.PathLike[str]) -> Iterator[None]:
+    """Keep other processes from `locked` with the same target within the block; InputError if one has it.
+
+    The lock is a file `.NAME.lock` beside the target. The system releases it when a process ends, however
+    that happens. On file systems without locks, and for devices, nothing is locked.
+    """
+    path = Path(target).resolve()
+    if fcntl is None or is_special(path):
+        yield
+        return
+    place = path.with_name(f".{path.name}.lock")
+    descriptor = _acquire(os.fspath(target), place)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            place.unlink()
+        os.close(descriptor)
+
+
+def _acquire(name: str, place: Path) -> int:
+    while True:
+        with naming_errors(name, os.fspath(place)):
+            descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            what = "another process is writing this file; wait until it ends, or choose another name"
+            raise InputError(f"{name}: {what}") from None
+        except OSError:  # a file system without locks
+            return descriptor
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), place.stat()):
+                return descriptor
+        os.close(descriptor)  # the process before us has removed it
