@@ -111,8 +111,8 @@ class Draft:
         count = own.get(CORRECTIONS, "0")
         tokens, empty = list(sentence.multiword_tokens), list(sentence.empty_nodes)
         draft = cls(nodes, comments, tokens, empty, False, int(count) if count.isdecimal() else 0)
-        unmarked = not any(node.human or node.parser for node in nodes)
-        draft.is_done = own.get(STATE, "done") == "done" and unmarked and draft.is_complete
+        has_marks = any(node.human or node.parser for node in nodes)
+        draft.is_done = own.get(STATE) == "done" if STATE in own else draft.is_complete and not has_marks
         return draft
 
     def to_sentence(self, *, marks: bool = True) -> Sentence:

@@ -47,6 +47,9 @@ ABOUT_HELD_OUT = (
     "learn from them"
 )
 
+COMMAND = ("-m", "arbora.annotation.learner")
+"""Arguments of Python that train in a folder."""
+
 logger = logging.getLogger("arbora")
 
 
@@ -243,7 +246,7 @@ class Learning:
     def _run_learner(self, folder: Path, request: Request) -> None:
         request.write(folder)
         (folder / MODEL).unlink(missing_ok=True)
-        command = [sys.executable, "-m", "arbora.annotation.learner", str(folder)]
+        command = [sys.executable, *COMMAND, str(folder)]
         with self._lock:
             if self._cancelled.is_set():
                 raise Cancelled

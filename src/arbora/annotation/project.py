@@ -340,7 +340,7 @@ class Project:
             try:
                 self.store.reload()
             except DataError as error:
-                raise Refusal("bad_edit", f"the file cannot be read: {error}") from None
+                raise Refusal("bad_conllu", f"the file cannot be read: {error}") from None
             except OSError as error:
                 raise Refusal("not_saved", f"the file cannot be read ({error.strerror})") from None
             self._summarise()

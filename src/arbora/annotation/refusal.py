@@ -22,6 +22,7 @@ Code: TypeAlias = Literal[
     "cycle",
     "two_roots",
     "unfinished",
+    "bad_conllu",
     "bad_edit",
     "no_next_sentence",
     "nothing_to_learn",

@@ -92,10 +92,10 @@ class Store:
     # Reading
 
     def _read(self) -> None:
-        self._stamp = Stamp.of(self.file)
+        stamp = Stamp.of(self.file)
         data = self.file.read_bytes()
-        self.digest = digest_of(data)
         self.texts = split_texts(data, str(self.file)) if data.strip() else []
+        self._stamp, self.digest = stamp, digest_of(data)
 
     def _open_journal(self) -> Journal:
         path = self.folder / NAME

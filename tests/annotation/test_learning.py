@@ -1,0 +1,183 @@
+"""Learning in the background: from arcs alone, from words alone, cancelled, after a restart."""
+
+import json
+import time
+from dataclasses import replace
+
+import pytest
+from annotation_toys import conllu, edit, make_project
+from errors import rejects
+from graph_toys import treebank
+from serving_toys import parser
+
+from arbora.annotation import api, learner, learning
+from arbora.annotation.draft import Draft
+from arbora.annotation.learner import Request
+from arbora.annotation.learning import Learning
+from arbora.annotation.refusal import Refusal
+from arbora.data.columns import columns_of, parse_sentence
+from arbora.data.sentence import NO_HEAD
+from arbora.pipeline.pipeline import Pipeline
+
+GOLD = [sentence for sentence in treebank(60, seed=5).sentences() if len(sentence) > 2]
+
+
+def bare(sentence):
+    n = len(sentence)
+    return replace(sentence, heads=(NO_HEAD,) * n, deprels=("_",) * n)
+
+
+def text_of(sentences):
+    return "".join(sentence.to_conllu() for sentence in sentences)
+
+
+@pytest.fixture
+def in_process(monkeypatch):
+    """Train in this process, which takes less time than a new one."""
+
+    def run(self, folder, request):
+        request.write(folder)
+        learner.run(folder)
+
+    monkeypatch.setattr(Learning, "_run_learner", run)
+    monkeypatch.setattr(learner, "EPOCHS", 3)
+
+
+def opened(folder, sentences, **options):
+    project = make_project(folder, None if sentences is None else text_of(sentences), model=False)
+    background = Learning(project, **{"every": 0, **options})
+    background.open()
+    background.wait()
+    assert background.error is None
+    return project, background
+
+
+def test_a_first_model_is_induced_and_arcs_teach(tmp_path, in_process):
+    project, background = opened(tmp_path, [bare(sentence) for sentence in GOLD])
+    view = project.view()
+    assert view.model.source == "induced"
+    assert view.states["parsed"] == len(GOLD)
+    for number, sentence in enumerate(GOLD[:20], start=1):
+        word = sentence.deprels.index("root") + 1
+        edit(project, number, api.SetHead(word=word, head=0, deprel="root", release=True))
+        edit(project, number, api.SetHead(word=word % len(sentence) + 1, head=word, deprel="nsubj"))
+    background.command(api.LearnRequest("start"))
+    background.wait()
+    view = project.view()
+    assert (view.model.source, view.learning.error) == ("learned", None)
+    assert view.states["touched"] == 20
+    kept = [Draft.of(parse_sentence(text)) for text in project.store.texts[:20]]
+    assert [draft.decided for draft in kept] == [2] * 20
+    labels = {node.deprel for text in project.store.texts for node in Draft.of(parse_sentence(text)).nodes}
+    assert labels <= {"root", "nsubj"}
+    points = background.curve().points
+    assert [point.source for point in points] == ["induced", "learned"]
+    project.close()
+    again, _ = opened(tmp_path, None)
+    assert again.view().model.source == "learned"
+    assert again.view().states["touched"] == 20
+
+
+def test_enough_decisions_start_a_training(tmp_path, in_process):
+    project, background = opened(tmp_path, [*GOLD[:8], bare(GOLD[9])], every=2)
+    number = project.view().model.number
+    edit(project, 9, api.SetHead(word=1, head=2, deprel="x"))
+    assert background.since == 1
+    edit(project, 9, api.SetLabel(word=1, deprel="y"))
+    background.wait()
+    view = project.view()
+    assert view.model.number > number
+    assert (view.learning.since, view.learning.error) == (0, None)
+    assert project.sentence(9).words[0].deprel == "y"
+
+
+def test_held_out_sentences_give_scores_and_teach_nothing(tmp_path, in_process):
+    project, background = opened(tmp_path, [*GOLD, bare(GOLD[0])])
+    (point,) = background.curve().points
+    assert point.held_out_words >= learning.LEAST_HELD_OUT
+    assert 20 < point.las <= point.uas <= 100
+    written = (project.store.folder / "learning" / "train.conllu").read_text()
+    held = [each for each in GOLD if learning.is_held_out(Draft.of(each))]
+    assert 0 < len(held) < len(GOLD) / 3
+    assert not any(
+        f"# sent_id = {each.metadata['sent_id']}\n" in written for each in held if "sent_id" in each.metadata
+    )
+    assert written.count("\n\n") == len(GOLD) - len(held)
+
+
+def test_a_given_model_stays_until_a_better_one_is_learned(tmp_path, in_process):
+    path = tmp_path / "given.arbora"
+    Pipeline(parser=parser()).save(path)
+    given = Pipeline.load(path)
+    project, background = opened(
+        tmp_path, [bare(s) for s in GOLD[:5]], given=given, name="x", given_path=str(path)
+    )
+    assert project.view().model.name == "x"
+    assert project.view().states["parsed"] == 5
+    edit(project, 1, api.Confirm(words=[1]))
+    background.command(api.LearnRequest("start"))
+    background.wait()
+    assert background.error is None
+    assert project.view().model.source == "given"  # nothing is held out yet
+    assert [point.source for point in background.curve().points] == ["given"]
+
+
+def test_learning_without_words_or_arcs_is_refused(tmp_path):
+    project = make_project(tmp_path, "\n", model=False)
+    background = Learning(project)
+    with rejects(Refusal, code="nothing_to_learn"):
+        background.command(api.LearnRequest("start"))
+
+
+def test_a_training_can_be_cancelled_and_runs_once(tmp_path, monkeypatch):
+    slow = "import time; time.sleep(60)"
+    monkeypatch.setattr(learning, "COMMAND", ("-c", slow))
+    project = make_project(tmp_path, conllu(), model=False)
+    background = Learning(project)
+    background.command(api.LearnRequest("start"))
+    while background._process is None:
+        time.sleep(0.01)
+    with rejects(Refusal, code="learning"):
+        background.command(api.LearnRequest("start"))
+    edit(project, 1, api.SetHead(word=1, head=4))  # the API does not wait
+    assert background.view().phase == "training"
+    background.command(api.LearnRequest("cancel"))
+    background.wait(10)
+    assert (background.view().phase, background.message) == ("idle", "cancelled")
+    with rejects(Refusal, code="not_learning"):
+        background.command(api.LearnRequest("cancel"))
+
+
+@pytest.mark.parametrize("code", ["1/0", 'print(\'{"error": "no"}\')'])
+def test_a_failed_training_is_reported(tmp_path, monkeypatch, code):
+    monkeypatch.setattr(learning, "COMMAND", ("-c", code))
+    project = make_project(tmp_path, conllu(trees=False), model=False)
+    background = Learning(project)
+    background.command(api.LearnRequest("start"))
+    background.wait(60)
+    assert background.error
+    assert background.view().phase == "idle"
+    edit(project, 1, api.SetHead(word=1, head=4))
+
+
+def test_the_learner_runs_as_a_process(tmp_path):
+    project = make_project(tmp_path, text_of(GOLD[:10]), model=False)
+    background = Learning(project)
+    folder = background._work_folder()
+    (folder / "train.conllu").write_bytes(columns_of(GOLD[:10]).to_bytes())
+    background._run_learner(folder, Request("learn"))
+    assert Pipeline.load(folder / "model.arbora").parser.gives_labels
+    with rejects(learning.LearnerError):
+        background._run_learner(folder, Request("learn", start=str(tmp_path / "none.arbora")))
+    assert json.loads((folder / "request.json").read_text())["do"] == "learn"
+
+
+def test_damaged_state_is_ignored(tmp_path, in_process):
+    project, _ = opened(tmp_path, GOLD[:5])
+    project.close()
+    folder = project.store.folder
+    (folder / "state.json").write_text("{")
+    (folder / "curve.jsonl").write_bytes(b"{}\nx\n")
+    again, background = opened(tmp_path, None)
+    assert background.curve().points == []
+    assert again.view().model is not None
