@@ -12,7 +12,7 @@ CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCM
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference fuzz-server kill-trainings bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus lint docs api tables stubs model clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference fuzz-server kill-trainings kill-annotators bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus lint docs api tables stubs model clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -60,6 +60,10 @@ fuzz-server: .venv/built
 # Trainings that are killed at random moments and resumed: the same bytes as without kills.
 kill-trainings: .venv/built
 	$(BIN)/python tests/fuzz/kill_trainings.py --kills 200
+
+# `arbora annotate`, killed at random moments: no acknowledged decision is lost.
+kill-annotators: .venv/built
+	$(BIN)/python tests/fuzz/kill_annotators.py --kills 50
 
 bench: bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus
 

@@ -9,6 +9,7 @@ from errors import rejects
 
 from arbora.annotation import api, store
 from arbora.annotation.journal import Journal
+from arbora.annotation.project import Project
 from arbora.annotation.refusal import Refusal
 from arbora.errors import DataError, InputError
 
@@ -242,8 +243,10 @@ def test_a_malformed_outside_version_is_not_loaded(tmp_path):
 
 def test_a_second_process_is_refused(tmp_path):
     project = make_project(tmp_path, THREE)
-    with rejects(InputError, field="project"):
+    with pytest.raises(InputError):
         make_project(tmp_path, None)
+    with pytest.raises(InputError):  # another folder, but the same treebank
+        Project(project.store.file, tmp_path / "other")
     project.close()
     make_project(tmp_path, None).close()
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -21,10 +21,10 @@ from arbora.annotation.refusal import Refusal
 from arbora.data.columns import parse_sentence
 from arbora.data.sentence import Sentence
 from arbora.data.treebank import read_columns
-from arbora.errors import DataError, InputError
+from arbora.errors import DataError
 from arbora.storage.files import GZIP_MAGIC, ZSTD_MAGIC, replacing
+from arbora.storage.locks import locked
 
-LOCK = "lock"
 BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -68,8 +68,10 @@ class Store:
         """Open a project; InputError if another process has it open, DataError for a malformed treebank."""
         self.file, self.folder = file.resolve(), folder.resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = lock_folder(folder)
+        self._lock = ExitStack()
         try:
+            for path in (self.file, self.folder / NAME):
+                self._lock.enter_context(locked(path))
             self.texts: list[str] = []
             self.revision = 0
             self.notes: list[str] = []
@@ -85,9 +87,7 @@ class Store:
         """Let others open the project."""
         if hasattr(self, "_journal"):
             self._journal.close()
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self._lock.close()
 
     # Reading
 
@@ -288,22 +288,3 @@ def digest_of(data: bytes) -> str:
 def version_of(text: str) -> str:
     """A short name of a sentence's text."""
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
-
-
-def lock_folder(folder: Path) -> int | None:
-    """Lock a project until it is closed or the process ends; None where this is not possible."""
-    try:
-        import fcntl
-    except ImportError:
-        return None
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise InputError(
-            f"{folder}: another `arbora annotate` has this project open; end it first", field="project"
-        ) from None
-    except OSError:  # some network file systems have no locks
-        pass
-    return descriptor
