@@ -18,14 +18,14 @@ namespace arbora {
 
 namespace nb = nanobind;
 
-// What the core reads: float64, C order. arbora.inference makes such arrays of whatever the caller gave.
+// Arrays as the core reads them: float64, C order. arbora.inference converts the caller's arrays to this form.
 using Input = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
-// Large results come again and again in the same sizes (marginals in training, say), and fresh pages cost more than filling them.
-// What numpy gives back is kept, up to a limit, and handed out again.
+// Results of the same large sizes recur (marginals in training, for example), and fresh pages cost more than filling them. So
+// arrays that numpy frees are kept, up to a limit, and reused.
 class Recycler {
 public:
-    static constexpr std::size_t kSmall = 1 << 14;  // below this malloc does well by itself
+    static constexpr std::size_t kSmall = 1 << 14;  // below this, malloc is fast enough
     static constexpr std::size_t kKeep = std::size_t{128} << 20;
 
     static Recycler& shared() {
@@ -33,7 +33,7 @@ public:
         return *recycler;
     }
 
-    // The block may be a little larger than asked for; `bytes` becomes its size.
+    // The block may be larger than requested; `bytes` is set to its size.
     void* take(std::size_t& bytes) {
         if (bytes >= kSmall) {
             const std::lock_guard lock(mutex_);
@@ -58,7 +58,7 @@ public:
                     kept_bytes_ += bytes;
                     return;
                 } catch (const std::bad_alloc&) {
-                    // No room even for a note: let it go.
+                    // No memory for the entry: free the block.
                 }
             }
         }

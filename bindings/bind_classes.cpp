@@ -1,4 +1,4 @@
-// core/classes for Python: classes of words.
+// core/classes for Python: word classes.
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>

@@ -23,7 +23,7 @@ using graph::Decode;
 using graph::Model;
 using graph::Pruner;
 
-// A parser's weights and what reads them; Python keeps all of it alive.
+// A parser's weights and the objects that use them; Python keeps all of them alive.
 struct Judged {
     const Model* model = nullptr;
     Line<float> tree;
@@ -58,7 +58,7 @@ void bind_array(nb::class_<Confidence>& result, const char* name, std::vector<T>
 }
 
 void bind_result(nb::module_& m) {
-    nb::class_<Confidence> result(m, "GraphConfidence", "What GraphJudge found, all sentences in a row; see core/parser/confidence.hpp.");
+    nb::class_<Confidence> result(m, "GraphConfidence", "Results of GraphJudge, all sentences in a row; see core/parser/confidence.hpp.");
 #define ARBORA_ARRAY(name, dtype) bind_array(result, #name, &Confidence::name, "def " #name "(self) -> numpy.typing.NDArray[numpy." dtype "]")
     ARBORA_ARRAY(counts, "int64");
     ARBORA_ARRAY(entropies, "float64");
@@ -80,7 +80,7 @@ void bind_result(nb::module_& m) {
 
 void bind_confidence(nb::module_& m) {
     bind_result(m);
-    nb::class_<Judged>(m, "GraphJudge", "A graph parser that says how sure it is; see arbora.parsing.parsed.")
+    nb::class_<Judged>(m, "GraphJudge", "Confidence of a graph parser; see arbora.parsing.parsed.")
         .def("__init__", &make_judged, "model"_a, "tree"_a, "labels"_a.none(), "staged"_a, "pruner"_a.none(), "pruner_weights"_a.none(), "pruning"_a,
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 6>(),
              nb::sig("def __init__(self, model: GraphModel, tree: numpy.typing.NDArray[numpy.float32], "

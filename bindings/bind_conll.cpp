@@ -52,17 +52,17 @@ std::size_t checked_column(int column) {
     return static_cast<std::size_t>(column);
 }
 
-// The UTF-8 text of a Python str, which keeps it; InputError where there is none.
+// The UTF-8 text of a Python str, which owns it. Throws InputError if it has none.
 std::string_view utf8(nb::handle text) {
     if (!PyUnicode_Check(text.ptr())) throw nb::type_error("expected texts of type str");
     Py_ssize_t size = 0;
     const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
     if (data != nullptr) return {data, static_cast<std::size_t>(size)};
     PyErr_Clear();
-    throw arbora::InputError("text: expected text that UTF-8 can hold, got lone surrogates");
+    throw arbora::InputError("text: expected valid Unicode text, got lone surrogates");
 }
 
-// One column: a list of texts, or ids and the distinct texts that they number, or None for "_" throughout.
+// One column: a list of texts, or ids with the distinct texts that they number, or None for "_" throughout.
 void fill_column(nb::handle given, std::size_t words, StringTable& table, std::vector<std::int32_t>& ids) {
     if (given.is_none()) {
         ids.assign(words, 0);

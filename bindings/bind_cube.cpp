@@ -1,4 +1,4 @@
-// core/cube for Python: models of higher order, their trees, and a learner's questions.
+// core/cube for Python: models of higher order, their trees, and a learner's queries.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -41,7 +41,7 @@ void make_model(Model* self, const graph::Model& parts, const TemplateList& chai
     new (self) Model(std::move(model));
 }
 
-// Weights and pruner of a parser, checked.
+// Checked weights and pruner of a parser.
 struct Given {
     cube::WeightView weights;
     graph::Pruner pruner;
@@ -91,7 +91,7 @@ void bind_model(nb::module_& m) {
 }
 
 void bind_questions(nb::module_& m) {
-    nb::class_<Questions> bound(m, "CubeQuestions", "What a learner may ask about a treebank; see arbora.problems.cube.");
+    nb::class_<Questions> bound(m, "CubeQuestions", "A learner's queries about a treebank; see arbora.problems.cube.");
     bound.def("__init__", [](Questions* self, const Model& model, const Encoded& sentences, const KeptArcs* arcs, const Floats& label_filter, const std::string& update,
                             int threads, const std::tuple<double, double>& cost) {
                 if (label_filter) check_size(label_filter->size(), model.graph.label_size, "label_filter");

@@ -1,4 +1,4 @@
-// core/feature and core/graph for Python: encoded sentences, graph models, kept arcs, and a learner's questions.
+// core/feature and core/graph for Python: encoded sentences, graph models, kept arcs, and a learner's queries.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -82,7 +82,7 @@ nb::object of_words(const Encoded& sentences, const std::int32_t* feature::Sente
 }
 
 void bind_encoded(nb::module_& m) {
-    nb::class_<Encoded>(m, "Encoded", "Sentences as numbers; see arbora.data.encode.")
+    nb::class_<Encoded>(m, "Encoded", "Sentences as ids; see arbora.data.encode.")
         .def("__init__", [](Encoded* self, const conll::Columns& columns, const std::vector<std::string>& tags,
                             const std::vector<std::string>& labels, const std::vector<std::string>& ignored, const feature::Clusters* clusters) {
                 const nb::gil_scoped_release release;
@@ -120,7 +120,7 @@ void bind_encoded(nb::module_& m) {
                         if (sentence.heads[d] < 0 || (task != Task::tree && sentence.labels[d] < 0)) return false;
                 }
                 return true;
-            }, "task"_a, "Whether every word has a head and, where the task has labels, a label.")
+            }, "task"_a, "Whether every word has a head and, if the task has labels, a label.")
         .def("seen_labels", [](const Encoded& self, int labels) {
                 std::vector<std::uint8_t> seen(static_cast<std::size_t>(feature::kTags) * feature::kTags * static_cast<std::size_t>(labels));
                 for (std::size_t s = 0; s < self.size(); ++s) {
@@ -148,7 +148,7 @@ void bind_arcs(nb::module_& m) {
                                                             : graph::PruningRule::probability;
                 new (self) PruningSettings{known, keep, within, alpha};
             }, "rule"_a = "margin", "keep"_a = 1, "within"_a = 0.0, "alpha"_a = 0.0);
-    nb::class_<KeptArcs>(m, "KeptArcs", "The arcs that a pruner left.")
+    nb::class_<KeptArcs>(m, "KeptArcs", "The arcs kept by a pruner.")
         .def("__len__", [](const KeptArcs& self) { return self.sets.size(); })
         .def_prop_ro("arcs", [](const KeptArcs& self) {
             std::size_t sum = 0;
@@ -162,7 +162,7 @@ void bind_arcs(nb::module_& m) {
             }, "sentence"_a, "dep"_a)
         .def("restore_gold", [](KeptArcs& self, const Encoded& sentences) {
                 return graph::restore_gold(sentences, self.sets);
-            }, "sentences"_a, "Puts the arcs of the gold trees back; returns how many were missing.");
+            }, "sentences"_a, "Restores the arcs of the gold trees; returns how many were missing.");
 }
 
 nb::object parse_batch(const Model& self, const Encoded& sentences, const Line<float>& tree, const std::optional<Line<float>>& labels,
@@ -178,7 +178,7 @@ nb::object parse_batch(const Model& self, const Encoded& sentences, const Line<f
 
 using Dense = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
-// Dense arrays of all parts of a sentence, as arbora.inference lays them out. Siblings: [head, dep, inner]; grandparents:
+// Dense arrays of all parts of a sentence, in the layout of arbora.inference. Siblings: [head, dep, inner]; grandparents:
 // [grandparent, head, dep].
 struct Places {
     std::size_t nodes;
@@ -193,7 +193,7 @@ struct Scatter : Places {
     void grandparent(int grandparent, int head, int dep, float score) { grandparents[triple(grandparent, head, dep)] = score; }
 };
 
-// The features of every part, as often as its coefficient says.
+// The features of every part, each times the part's coefficient.
 struct Gather : Places {
     const graph::Worker& worker;
     const double *arcs, *siblings, *grandparents;  // null: all zero
@@ -285,7 +285,7 @@ nb::class_<Asked> bind_treebank(nb::module_& m, const char* name, const char* do
 
 void bind_filter(nb::module_& m) {
     using graph::FilterQuestions;
-    nb::class_<FilterQuestions> bound(m, "FilterQuestions", "What a learner may ask about the filter loss of a treebank; see arbora.problems.filter.");
+    nb::class_<FilterQuestions> bound(m, "FilterQuestions", "A learner's queries about the filter loss of a treebank; see arbora.problems.filter.");
     bound.def("__init__", [](FilterQuestions* self, const Model& model, const Encoded& sentences, double alpha, int among, int threads) {
             const nb::gil_scoped_release release;
             new (self) FilterQuestions(model, sentences, alpha, among, threads);
@@ -294,7 +294,7 @@ void bind_filter(nb::module_& m) {
 }
 
 void bind_questions(nb::module_& m) {
-    auto bound = bind_treebank<Questions>(m, "GraphQuestions", "What a learner may ask about a treebank; see arbora.problems.graph.");
+    auto bound = bind_treebank<Questions>(m, "GraphQuestions", "A learner's queries about a treebank; see arbora.problems.graph.");
     def_candidates(bound);
 }
 

@@ -1,4 +1,4 @@
-// arbora.inference's native side: batches in, batches out, the GIL released in between.
+// The native side of arbora.inference: converts batches and releases the GIL while computing.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -22,7 +22,7 @@ namespace {
 
 using OptionalList = std::optional<nb::list>;
 
-// One batch as the caller gave it: the arrays are kept alive, the problems point into them.
+// One batch from the caller: the arrays are kept alive, and the problems point into them.
 struct Batch {
     std::vector<Input> arrays;
     std::vector<Problem> problems;
@@ -64,7 +64,7 @@ private:
     }
 };
 
-// What one thread keeps between sentences, and between calls: memory for charts is worth keeping, unless a giant left it large.
+// The memory that one thread keeps between sentences and calls, unless a very long sentence made it large.
 struct Workspace {
     static constexpr std::size_t kKeep = std::size_t{64} << 20;
     Arena arena;
@@ -80,7 +80,7 @@ struct Workspace {
     }
 };
 
-// The thread's workspace while it is used, trimmed even after an exception.
+// The thread's workspace while in use; trimmed afterwards, also after an exception.
 struct Borrowed {
     Workspace& workspace = Workspace::mine();
     ~Borrowed() { workspace.trim(); }
@@ -88,7 +88,7 @@ struct Borrowed {
 
 enum class Reduction { max, sum };
 
-// The sentence's problem with labels reduced away.
+// The sentence's problem after its labels are reduced away.
 Problem reduced(const Batch& batch, std::size_t i, Reduction reduction, Workspace& workspace) {
     Problem problem = batch.problems[i];
     if (batch.labels[i].count == 0) return problem;
@@ -135,7 +135,7 @@ nb::tuple argmax_batch(const nb::list& arcs, const OptionalList& siblings, const
     return nb::make_tuple(heads.numpy({nodes}), labels_or_none(batch, labels, nodes), scores.numpy({batch.size()}));
 }
 
-// The k best of one sentence: trees sorted by their scores as tree_score sums them.
+// The k best trees of one sentence, sorted by their tree_score.
 std::vector<LabelledTree> kbest_of(const Batch& batch, std::size_t i, int k, Workspace& workspace) {
     const Problem problem = reduced(batch, i, Reduction::max, workspace);
     std::vector<Heads> trees = kbest(problem, k, workspace.arena);
@@ -285,7 +285,7 @@ void check_batch(const nb::list& arcs, const OptionalList& siblings, const Optio
     for_each(batch, 1, [&](std::size_t i, Workspace& workspace) { check(reduced(batch, i, Reduction::max, workspace)); });
 }
 
-// 2 or 3 where every array is one the core can read as it is, all with that many axes; else 0, and Python looks closer.
+// 2 or 3 if the core can read every array as it is and all have that many axes; otherwise 0, and Python checks further.
 int ready_axes(const nb::list& arcs) {
     std::size_t axes = 0;
     for (const nb::handle item : arcs) {
@@ -316,7 +316,7 @@ nb::object word_scores_of(const nb::object& arcs, const Heads& heads, const Opti
 void bind_inference(nb::module_& m) {
     nb::enum_<Trees>(m, "Trees").value("projective", Trees::projective).value("nonprojective", Trees::nonprojective);
     nb::enum_<Roots>(m, "Roots").value("single", Roots::single).value("multi", Roots::multi);
-    // The signatures of the stub; arbora.inference documents the meaning. Arrays are float64, C-contiguous.
+    // The signatures of the stub; arbora.inference documents them. Arrays are float64, C-contiguous.
 #define ARBORA_PARTS                                                                                                        \
     "siblings: list[numpy.typing.NDArray[numpy.float64]] | None, grandparents: list[numpy.typing.NDArray[numpy.float64]] | " \
     "None, grandsiblings: list[numpy.typing.NDArray[numpy.float64]] | None"
@@ -347,10 +347,10 @@ void bind_inference(nb::module_& m) {
     m.def("in_family", &in_family, nb::sig("def in_family(heads: list[int], trees: Trees, roots: Roots) -> bool"),
           "Is this a tree of the family? Heads lie in 0..n.");
     m.def("check", &check_batch, nb::sig("def check(" ARBORA_ARCS ARBORA_PARTS ", trees: Trees, roots: Roots) -> None"),
-          "InputError where a score that counts is NaN or too large.");
+          "Raises InputError if a score that is not ignored is NaN or too large.");
     m.def("ready_axes", &ready_axes, nb::sig("def ready_axes(arcs: list[typing.Any]) -> int"),
           "2 or 3 where all arrays are float64, C-contiguous, of shape (m, m) or (m, m, labels); else 0.");
-    m.def("instruction_set", [] { return std::string(kernels().name); }, "The vector instructions that inference uses here.");
+    m.def("instruction_set", [] { return std::string(kernels().name); }, "The vector instruction set that inference uses on this machine.");
 }
 
 }  // namespace arbora

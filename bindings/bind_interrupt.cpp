@@ -14,7 +14,7 @@ namespace {
 
 namespace nb = nanobind;
 
-// A signal handler raised this.
+// Raised by a signal handler.
 struct SignalRaised : Interrupted {
     nb::python_error error;
 };
@@ -26,7 +26,7 @@ void find_main_thread() {
     main_thread = nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
 }
 
-// Python code expects the floating-point environment that it started with; the core flushes denormals, for example.
+// Python code expects the floating-point environment that it started with, but the core, for example, flushes denormals.
 class DefaultFloats {
 public:
     DefaultFloats() {
@@ -72,10 +72,10 @@ void bind_interrupt(nb::module_& m) {
     if (nb::hasattr(os, "register_at_fork")) os.attr("register_at_fork")(nb::arg("after_in_child") = nb::cpp_function(find_main_thread));
     set_stop_hook(run_signal_handlers);
     m.def("stop_native", &request_stop, nb::arg("stop"),
-          "Stop all native calls of this process that take long with StoppedError, and those that begin later, until it is taken back.");
-    nb::class_<StopFlag>(m, "StopFlag", "Within `with flag:`, `flag.stop()` from another thread stops native calls that take long with StoppedError.")
+          "Stop all long native calls of this process, present and future, until it is revoked; they raise StoppedError.");
+    nb::class_<StopFlag>(m, "StopFlag", "Within `with flag:`, `flag.stop()` from another thread stops long native calls; they raise StoppedError.")
         .def(nb::init<>())
-        .def("stop", [](StopFlag& flag) { flag.is_set = true; }, "Stop what runs in the block, and what begins later in it.")
+        .def("stop", [](StopFlag& flag) { flag.is_set = true; }, "Stop all running and later calls in the block.")
         .def_prop_ro("is_set", [](const StopFlag& flag) { return flag.is_set.load(); }, "Whether `stop` was called.")
         .def(
             "__enter__",

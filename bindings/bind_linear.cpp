@@ -1,4 +1,4 @@
-// Sparse vectors, lazily scaled and averaged weights, and small quadratic programs: what arbora.learners computes with.
+// Sparse vectors, lazily scaled and averaged weights, and small quadratic programs, for arbora.learners.
 #include <nanobind/operators.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -32,7 +32,7 @@ using Line = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using View = nb::ndarray<const T, nb::numpy, nb::ndim<1>>;
 
-// Lists or arrays of any integer and number type, as arrays of the core's.
+// Lists or arrays of any integer and number type, as arrays of the core.
 template <class T>
 Line<T> line_of(const nb::object& given, const char* what, const char* kinds, const char* type) {
     nb::object array = nb::module_::import_("numpy").attr("asarray")(given);
@@ -65,7 +65,7 @@ SparseVector sparse_vector(const nb::object& given_indices, const nb::object& gi
     return coalesce(std::move(entries));
 }
 
-// Arrays that look into an object of the core, which numpy then keeps alive.
+// Arrays that view memory of a core object, which numpy then keeps alive.
 template <class T>
 View<T> view(const std::vector<T>& values, nb::handle owner) {
     return View<T>(values.data(), {values.size()}, owner);
@@ -181,7 +181,7 @@ nb::object nearest_multipliers(const Input& gram, const Input& bounds, double ca
 }
 
 void bind_sparse_vector(nb::module_& m) {
-    nb::class_<SparseVector>(m, "SparseVector", "Indices that ascend without repeats, each with a value that is not zero.")
+    nb::class_<SparseVector>(m, "SparseVector", "Ascending distinct indices with nonzero values.")
         .def("__init__",
              [](SparseVector* self, const nb::object& indices, const nb::object& values) {
                  new (self) SparseVector(sparse_vector(indices, values));
@@ -211,7 +211,7 @@ void bind_weights(nb::module_& m) {
         .def_prop_ro("ticks", &Weights::ticks)
         .def("add", &Weights::add, nb::arg("x"), nb::arg("step"), "w += step * x")
         .def("multiply", &Weights::multiply, nb::arg("factor"), "w *= factor")
-        .def("tick", &Weights::tick, nb::arg("count") = 1.0, "Count w, as it is, in the average.")
+        .def("tick", &Weights::tick, nb::arg("count") = 1.0, "Add the present w to the average.")
         .def("dot", &Weights::dot, nb::arg("x"), "<w, x>")
         .def("norm2", &Weights::norm2, "|w|^2")
         .def("values", [](const Weights& self) { return copied(self.values()); },
@@ -225,11 +225,11 @@ void bind_weights(nb::module_& m) {
 }
 
 void bind_adagrad(nb::module_& m) {
-    nb::class_<Adagrad>(m, "Adagrad", "Steps whose length is adapted to each weight, with an L2 penalty paid when a weight is touched.")
+    nb::class_<Adagrad>(m, "Adagrad", "Steps with an adaptive size per weight, and an L2 penalty that is applied when a weight changes.")
         .def(nb::init<std::size_t, double, double, double>(), nb::arg("size"), nb::arg("rate"), nb::arg("penalty"), nb::arg("floor"))
         .def("step", &Adagrad::step, nb::arg("w"), nb::arg("ascent"), nb::arg("factor"),
              "One step on w against the gradient -factor * ascent.")
-        .def("settle", &Adagrad::settle, nb::arg("w"), "Every weight pays the penalty of all steps so far.")
+        .def("settle", &Adagrad::settle, nb::arg("w"), "Apply the penalty of all steps so far to every weight.")
         .def("state", &adagrad_state_of, nb::sig("def state(self) -> dict[str, typing.Any]"), "For `from_state`.")
         .def_static("from_state",
                     [](const nb::dict& state, double rate, double penalty, double floor) {

@@ -1,4 +1,4 @@
-// core/multiclass for Python: classes for sparse examples, and a learner's questions about them.
+// core/multiclass for Python: classes for sparse examples, and a learner's queries about them.
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ void bind_examples(nb::module_& m) {
              nb::sig("def __init__(self, offsets: numpy.typing.NDArray[numpy.int64], columns: numpy.typing.NDArray[numpy.int64], values: "
                      "numpy.typing.NDArray[numpy.float32], width: int, bias: float) -> None"))
         .def("__len__", &Examples::size)
-        .def_prop_ro("width", &Examples::width, "The number of columns, that of the bias included.")
+        .def_prop_ro("width", &Examples::width, "The number of columns, including the bias.")
         .def("scores", &scores_of, "weights"_a, "classes"_a, "threads"_a,
              nb::sig("def scores(self, weights: numpy.typing.NDArray[numpy.float32], classes: int, threads: int) -> " ARBORA_DOUBLES),
              "Of every class for every row, (rows, classes); weights[column * classes + class].");
@@ -66,7 +66,7 @@ void bind_candidates(nb::module_& m) {
 }
 
 void bind_questions(nb::module_& m) {
-    nb::class_<Questions> bound(m, "MulticlassQuestions", "What a learner may ask about classes of examples; see arbora.problems.multiclass.");
+    nb::class_<Questions> bound(m, "MulticlassQuestions", "A learner's queries about classes of examples; see arbora.problems.multiclass.");
     bound.def("__init__",
               [](Questions* self, const Examples& examples, const Line<std::int32_t>& right, const Input& costs, int threads) {
                   new (self) Questions(examples, {right.data(), right.data() + right.size()}, {costs.data(), costs.data() + costs.size()}, threads);

@@ -39,7 +39,7 @@ std::span<const T> span_of(const std::optional<Line<T>>& line) {
     return line ? span_of(*line) : std::span<const T>();
 }
 
-// Views of the caller's arrays, which this keeps alive.
+// Views of the caller's arrays, which this object keeps alive.
 struct GivenTensors {
     neural::Tensors views;
     std::vector<Floats> floats;
@@ -165,7 +165,7 @@ nb::object best_outputs(const Network& self, const States& states, int threads) 
     return out.numpy({self.output_count(), states.words()});
 }
 
-// Arrays of an LSTM in training, whose shapes are checked.
+// Arrays of an LSTM in training, with checked shapes.
 using Table = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using WritableTable = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
@@ -179,7 +179,7 @@ std::size_t checked_tokens(const Numbers& counts) {
     std::size_t tokens = 0;
     for (std::size_t t = 0; t < counts.size(); ++t) {
         const std::int32_t count = counts.data()[t], most = t == 0 ? count : counts.data()[t - 1];
-        if (count < 1 || count > most) reject("counts: expected numbers from 1 that do not rise, got ", count, " at ", t);
+        if (count < 1 || count > most) reject("counts: expected non-increasing numbers of at least 1, got ", count, " at ", t);
         tokens += static_cast<std::size_t>(count);
     }
     return tokens;
@@ -248,9 +248,9 @@ void def_answers(nb::class_<Network>& bound) {
 }  // namespace
 
 void bind_neural(nb::module_& m) {
-    nb::class_<States>(m, "NetworkStates", "What a network's LSTM, or another encoder, says of the words of some sentences.")
+    nb::class_<States>(m, "NetworkStates", "States of the words of some sentences, from a network's LSTM or another encoder.")
         .def("__len__", &States::sentences);
-    nb::class_<Network> bound(m, "Network", "The forward pass of a neural parser; words in, scores of arcs, labels and tags out, or the best of them.");
+    nb::class_<Network> bound(m, "Network", "The forward pass of a neural parser: from words to scores of arcs, labels and tags, or to the best of them.");
     bound
         .def("__init__", &make, "tensors"_a, "vectors"_a, "scales"_a, "outputs"_a, "quantized"_a = false,
              "Tensors are float32, or int8 with float32 NAME.scales, one for each row. quantized: multiply in int8.",
@@ -262,7 +262,7 @@ void bind_neural(nb::module_& m) {
         .def("encode", &encode, "lengths"_a, "types"_a, "words"_a, "vectors"_a, "characters"_a, "ends"_a, "tags"_a, "threads"_a,
              nb::sig("def encode(self, lengths: " ARBORA_INTS ", types: " ARBORA_INTS ", words: " ARBORA_INTS ", vectors: " ARBORA_INTS
                      ", characters: " ARBORA_INTS ", ends: " ARBORA_ARRAY("int64") ", tags: list[" ARBORA_INTS "], threads: int) -> NetworkStates"))
-        .def("given", &given_states, "lengths"_a, "rows"_a, "The states that another encoder gives: rows has those of all words, (words, size).",
+        .def("given", &given_states, "lengths"_a, "rows"_a, "States from another encoder: rows holds those of all words, (words, size).",
              nb::sig("def given(self, lengths: " ARBORA_INTS ", rows: " ARBORA_ARRAY("float32") ") -> NetworkStates"));
     def_scores(bound);
     def_answers(bound);

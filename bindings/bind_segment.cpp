@@ -1,4 +1,4 @@
-// core/text/segment for Python: SegmenterModel (applies a model) and SegmenterTrainer (learns one).
+// core/text/segment for Python: SegmenterModel (applies a model) and SegmenterTrainer (trains one).
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
@@ -85,7 +85,7 @@ nb::dict parts(const Model& model) {
 }
 
 void bind_applying(nb::module_& m) {
-    nb::class_<Segmented>(m, "SegmentedText", "Words, and where they stand; see arbora.pipeline.segmenter.")
+    nb::class_<Segmented>(m, "SegmentedText", "Words and their offsets; see arbora.pipeline.segmenter.")
         .def("take_columns", [](Segmented& self) { return std::move(self.columns); })
         .def("take_starts", [](Segmented& self) { return array(std::move(self.starts)); }, nb::sig("def take_starts(self) -> numpy.typing.NDArray[numpy.int64]"))
         .def("take_ends", [](Segmented& self) { return array(std::move(self.ends)); }, nb::sig("def take_ends(self) -> numpy.typing.NDArray[numpy.int64]"))
@@ -136,7 +136,7 @@ void bind_segment(nb::module_& m) {
     m.attr("SEGMENTER_CHARACTERS") = kCharacterVersion;
     m.attr("SEGMENTER_FEATURES") = kFeatureVersion;
     bind_applying(m);
-    nb::class_<Trainer>(m, "SegmenterTrainer", "Learns a SegmenterModel from texts; see arbora.pipeline.segmenter.")
+    nb::class_<Trainer>(m, "SegmenterTrainer", "Trains a SegmenterModel on texts; see arbora.pipeline.segmenter.")
         .def("__init__", [](Trainer* self, const nb::list& texts, int bits, double rate, double shortcut, std::int64_t least_seen, double least_precision,
                             std::uint64_t seed) {
                 new (self) Trainer(gold_texts(texts), {bits, rate, shortcut, least_seen, least_precision, seed});

@@ -65,7 +65,7 @@ sequence::Batch encode(const conll::Columns& columns, const std::string& set, co
     return tag::encode(columns, which, lexicon, clusters, own_tags ? own_tags->data() : nullptr, bits);
 }
 
-// Each word and script once: most come again and again.
+// Process each pair of word and script once: most recur.
 conll::Columns apply_scripts(const conll::Columns& columns, const std::vector<std::string>& scripts, const Line<std::int32_t>& chosen) {
     constexpr std::size_t form_column = 0, lemma_column = 1;
     if (chosen.size() != columns.word_count()) throw InputError("chosen: expected one script per word");
@@ -100,11 +100,11 @@ void bind_tag(nb::module_& m) {
           "The features of all words, as a tagger or lemmatizer sees them.");
     m.def("edit_script", [](const std::string& form, const std::string& lemma) { return tag::edit_script(form, lemma); }, "form"_a, "lemma"_a,
           "How the word becomes its lemma.");
-    m.def("check_script", [](const std::string& text) { tag::Script{text}; }, "text"_a, "InputError where a text is no edit script.");
+    m.def("check_script", [](const std::string& text) { tag::Script{text}; }, "text"_a, "Raises InputError for a text that is not an edit script.");
     m.def("apply_scripts", &apply_scripts, "columns"_a, "scripts"_a, "chosen"_a,
           nb::sig("def apply_scripts(columns: ConllColumns, scripts: collections.abc.Sequence[str], "
                   "chosen: numpy.typing.NDArray[numpy.int32]) -> ConllColumns"),
-          "The same sentences with the lemmas that scripts make; the word in small letters where one does not fit.");
+          "The same sentences with lemmas made by scripts; the word in lower case if its script does not apply.");
 }
 
 }  // namespace arbora

@@ -1,4 +1,4 @@
-// core/transition for Python: models, their trees, and a learner's questions.
+// core/transition for Python: models, their trees, and a learner's queries.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -87,7 +87,7 @@ void bind_model(nb::module_& m) {
 }
 
 void bind_questions(nb::module_& m) {
-    nb::class_<Questions> bound(m, "TransitionQuestions", "What a learner may ask about a treebank; see arbora.problems.transition.");
+    nb::class_<Questions> bound(m, "TransitionQuestions", "A learner's queries about a treebank; see arbora.problems.transition.");
     bound.def("__init__", [](Questions* self, const Model& model, const Encoded& sentences, const std::string& update, bool explores, int threads,
                             const std::tuple<double, double>& cost) {
                 new (self) Questions(model, sentences, {update_of(update), explores, cost_of(cost)}, threads);

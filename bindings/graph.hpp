@@ -1,4 +1,4 @@
-// What the bindings of graph parsers share.
+// Shared by the bindings of graph parsers.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ inline graph::Cost cost_of(const std::tuple<double, double>& given) {
 
 inline nb::object tuple_of(const graph::Parsed& parsed) { return nb::make_tuple(copied(parsed.heads), copied(parsed.labels)); }
 
-// How many trees each sentence has, their scores, and heads and labels of all of them in a row.
+// The number of trees of each sentence, their scores, and the heads and labels of all of them in a row.
 inline nb::object tuple_of(const std::vector<std::vector<graph::Ranked>>& found) {
     std::vector<std::int64_t> counts;
     std::vector<double> scores;
@@ -46,7 +46,7 @@ using AtomTuple = std::tuple<int, int, int>;  // role, offset, field
 using TemplateList = std::vector<std::vector<AtomTuple>>;
 using Floats = std::optional<Line<float>>;
 
-// The atoms of templates as the core has them.
+// Templates' atoms in the core's types.
 template <class Atom>
 std::vector<std::vector<Atom>> atoms_of(const TemplateList& given) {
     std::vector<std::vector<Atom>> result;
@@ -57,12 +57,12 @@ std::vector<std::vector<Atom>> atoms_of(const TemplateList& given) {
     return result;
 }
 
-// The arcs that a pruner left, one set per sentence.
+// The arcs kept by a pruner, one set per sentence.
 struct KeptArcs {
     std::vector<graph::ArcSet> sets;
 };
 
-// How arcs are chosen, as Python gives it.
+// The pruning settings from Python.
 struct PruningSettings {
     graph::PruningRule rule = graph::PruningRule::margin;
     int keep = 1;

@@ -1,4 +1,4 @@
-// The native module arbora._core: one bind_<folder>.cpp each, listed here.
+// The native module arbora._core: one bind_<folder>.cpp per folder, listed here.
 #include <nanobind/nanobind.h>
 
 #include "base/errors.hpp"
@@ -25,9 +25,9 @@ void bind_segment(nb::module_& m);
 
 NB_MODULE(_core, m) {
     m.doc() = "Native core of Arbora.";
-    // A treebank that a program still holds when Python ends is no leak of ours, and no business of whoever runs the program.
+    // Do not report leaks: a treebank that a program still holds when Python exits is not our leak.
     nb::set_leak_warnings(false);
-    // The core's exceptions surface as the classes of arbora.errors, which imports nothing of ours.
+    // Map the core's exceptions to the classes of arbora.errors, which imports nothing of Arbora.
     nb::register_exception_translator([](const std::exception_ptr& error, void*) {
         const auto raise = [](const char* name, const char* what) {
             PyErr_SetString(nb::module_::import_("arbora.errors").attr(name).ptr(), what);

@@ -1,4 +1,4 @@
-// What the bindings of learners' questions share: one-dimensional arrays in and out, chosen examples, replies.
+// Shared by the bindings of learners' queries: one-dimensional arrays in and out, chosen examples, replies.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ inline std::vector<std::int64_t> chosen_of(const Line<std::int64_t>& examples, s
 
 inline nb::object tuple_of(const Reply& reply) { return nb::make_tuple(reply.loss, reply.margin, SparseVector(reply.difference)); }
 
-// body() without Python's lock.
+// Calls body() without the GIL.
 template <class Body>
 auto without_lock(Body&& body) {
     const nb::gil_scoped_release release;
@@ -52,7 +52,7 @@ void check_example(const Questions& self, std::size_t example) {
 #define ARBORA_DOUBLES "numpy.typing.NDArray[numpy.float64]"
 #define ARBORA_CHOSEN "examples: numpy.typing.NDArray[numpy.int64], weights: Weights, "
 
-// What learners ask of one example and of several. Options are bool, and go to the question as they are.
+// Queries about one example and about several. Options are bool and are passed on unchanged.
 template <class... Options, class Questions, class... Names>
 void def_questions(nb::class_<Questions>& bound, const nb::sig& ask, const nb::sig& total, const Names&... names) {
     bound.def("__len__", &Questions::size)

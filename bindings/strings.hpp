@@ -1,4 +1,4 @@
-// Text and enum conversion that bindings share; arrays are arrays.hpp's.
+// Text and enum conversion shared by bindings; arrays.hpp converts arrays.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -15,7 +15,7 @@ struct InputError : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
-// Throws InputError with the parts, texts and numbers, as one text.
+// Throws InputError with all arguments (texts and numbers) joined.
 template <class... Parts>
 [[noreturn]] void reject(const Parts&... parts) {
     std::string text;
@@ -27,10 +27,10 @@ template <class... Parts>
     throw InputError(text);
 }
 
-// InputError unless `offsets` rise from 0 to `count`.
+// Throws InputError unless `offsets` ascend from 0 to `count`.
 inline void check_offsets(const char* what, std::span<const std::int64_t> offsets, std::size_t count) {
     const bool sound = !offsets.empty() && offsets.front() == 0 && std::is_sorted(offsets.begin(), offsets.end());
-    if (!sound || static_cast<std::size_t>(offsets.back()) != count) reject(what, ": expected offsets that rise from 0 to ", count);
+    if (!sound || static_cast<std::size_t>(offsets.back()) != count) reject(what, ": expected ascending offsets from 0 to ", count);
 }
 
 // The constraints leave no tree.

@@ -8,7 +8,7 @@ namespace arbora {
 
 class Generator {
 public:
-    // One stream per (seed, stream): a batch gives each sentence its own, so results do not depend on the thread count.
+    // One stream per (seed, stream): a batch gives each sentence its own, so results do not depend on the number of threads.
     Generator(std::uint64_t seed, std::uint64_t stream) {
         std::uint64_t mix = seed + 0x9e3779b97f4a7c15ULL * (2 * stream + 1);
         for (auto& word : state_) {

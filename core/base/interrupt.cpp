@@ -12,7 +12,7 @@ constexpr std::size_t kWorkBetweenPolls = std::size_t{1} << 16;
 
 struct ThreadState {
     const std::atomic<bool>* flag = nullptr;  // of the loop that this thread works for
-    const std::atomic<bool>* call = nullptr;  // of the call from outside
+    const std::atomic<bool>* call = nullptr;  // of the call from outside the core
     std::size_t left = 0;                     // work until the next poll
     Clock::rep next_hook = 0;                 // when the hook may be called again
 };

@@ -1,4 +1,4 @@
-// Memory: large pages where the system has them, and a bump allocator that keeps its memory between sentences.
+// Memory: large pages if the system has them, and a bump allocator that keeps its memory between sentences.
 #pragma once
 
 #if __has_include(<sys/mman.h>)
@@ -13,7 +13,7 @@
 
 namespace arbora {
 
-// At least `bytes`, 64-byte aligned, to be freed by std::free; from 2 MB on in large pages, which save address look-ups.
+// At least `bytes`, 64-byte aligned, to be freed by std::free. From 2 MB on it uses large pages, which save address lookups.
 inline void* allocate_large(std::size_t bytes) {
     constexpr std::size_t kLargePage = std::size_t{2} << 20;
     const std::size_t page = bytes >= kLargePage ? kLargePage : 64;
@@ -40,7 +40,7 @@ struct LargePageAllocator {
 template <class T>
 using LargeVector = std::vector<T, LargePageAllocator<T>>;
 
-// The same, but new numbers hold whatever was there before: for what is filled at once.
+// The same, but new numbers are uninitialized: for arrays that are filled at once.
 template <class T>
 struct UnsetAllocator : LargePageAllocator<T> {
     UnsetAllocator() = default;
@@ -70,9 +70,9 @@ public:
     Arena(Arena&&) noexcept = default;
     Arena& operator=(Arena&&) noexcept = default;
 
-    // Everything handed out before becomes free; call once per sentence.
+    // Frees everything allocated before; call once per sentence.
     void reset() {
-        // One block is enough once the largest sentence has been seen.
+        // One block suffices after the largest sentence.
         if (blocks_.size() > 1) {
             const std::size_t total = reserved();
             blocks_.clear();
@@ -81,7 +81,7 @@ public:
         used_ = 0;
     }
 
-    // `count` objects, 64-byte aligned, holding whatever was there before.
+    // `count` uninitialized objects, 64-byte aligned.
     template <class T>
     T* take(std::size_t count) {
         const std::size_t bytes = (count * sizeof(T) + 63) / 64 * 64;

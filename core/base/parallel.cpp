@@ -13,7 +13,7 @@ void SharedLoop::fail(std::size_t index) {
     is_over_ = true;
 }
 
-// The first interruption has the reason; those that follow come from the flag.
+// The first interruption has the reason; later ones come from the flag.
 void SharedLoop::interrupt() {
     const std::lock_guard lock(mutex_);
     if (!interruption_) interruption_ = std::current_exception();
@@ -41,7 +41,7 @@ void SharedLoop::run(int extra, const std::function<void(int)>& work) {
     if (error_) std::rethrow_exception(error_);
 }
 
-// Until the other threads have ended; this one goes on looking for a reason to stop.
+// Wait until the other threads have ended; this thread keeps checking for a reason to stop.
 void SharedLoop::wait() {
     std::unique_lock lock(mutex_);
     while (!ended_.wait_for(lock, kPollInterval, [this] { return running_ == 0; })) {

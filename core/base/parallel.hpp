@@ -12,17 +12,18 @@
 
 namespace arbora {
 
-// What the threads of one loop share: how it ends.
+// The shared state of the threads of one loop: how it ends.
 class SharedLoop {
 public:
-    // No further index is to be started.
+    // Whether no further index may start.
     bool is_over() const { return is_over_; }
     // Within a handler: the exception of an index.
     void fail(std::size_t index);
     // Within a handler: stops the bodies of all threads at their next check.
     void interrupt();
 
-    // work(0) on this thread and work(1), ..., work(extra) on others. Returns when all have ended; throws what stopped the loop.
+    // Runs work(0) on this thread and work(1), ..., work(extra) on others. Returns when all have ended; throws the exception that
+    // stopped the loop.
     void run(int extra, const std::function<void(int)>& work);
 
 private:
@@ -36,9 +37,9 @@ private:
     std::size_t error_index_ = 0;
 };
 
-// body(worker, index) for all indices below count; workers are numbered from 0. Where bodies throw, the exception of the lowest
-// index that ran is rethrown once all threads have stopped. Checks between indices whether to stop; an interruption goes before all
-// other exceptions.
+// Calls body(worker, index) for all indices below count; workers are numbered from 0. If bodies throw, the exception of the lowest
+// index that ran is rethrown after all threads have stopped. Checks for interruption between indices; an interruption takes
+// precedence over other exceptions.
 template <class Body>
 void parallel_for(std::size_t count, int threads, Body body) {
     if (threads <= 1 || count <= 1) {

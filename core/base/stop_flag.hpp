@@ -1,11 +1,12 @@
-// A flag that stops the computations of one thread, because nobody waits for their results any more. See interrupt.hpp.
+// A flag that stops the computations of one thread, because their results are no longer needed. See interrupt.hpp.
 #pragma once
 
 #include <atomic>
 
 namespace arbora {
 
-// While it lives, setting the flag stops the computations that this thread, which is one from outside, begins. The flag must outlive it.
+// While this object lives, setting the flag stops the computations that this thread, a thread from outside, begins. The flag must
+// outlive it.
 class FollowCallFlag {
 public:
     explicit FollowCallFlag(const std::atomic<bool>& flag);

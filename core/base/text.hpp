@@ -1,7 +1,7 @@
 // Text in UTF-8: validation, characters, ends of words, case, shape and quotation.
 //
-// Saved models depend on case and shape, so these never change: `lowered` and `raised` know Latin, Greek and Cyrillic letters of one
-// or two bytes. The segmenter's models use Unicode's simple case mapping instead (text/segment/symbols.hpp).
+// Saved models depend on case and shape, so these functions never change: `lowered` and `raised` know Latin, Greek and Cyrillic
+// letters of one or two bytes. The segmenter's models use Unicode's simple case mapping instead (text/segment/symbols.hpp).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ std::size_t utf8_length(std::string_view text, std::size_t at);
 // Position of the first byte that is not part of a well-formed character; text.size() if there is none. O(size).
 std::size_t first_bad_utf8(std::string_view text);
 
-// The character at text[at] of well-formed UTF-8; `at` moves behind it.
+// The character at text[at] of well-formed UTF-8; advances `at` past it.
 inline std::uint32_t decode(std::string_view text, std::size_t& at) {
     const auto next = [&] { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[at++])); };
     const std::uint32_t lead = next();
@@ -32,14 +32,14 @@ inline bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0
 
 // The number of characters. O(bytes).
 std::size_t characters(std::string_view text);
-// The whole text where it has fewer characters.
+// The whole text if it has fewer characters.
 std::string_view first_characters(std::string_view text, std::size_t count);
 std::string_view last_characters(std::string_view text, std::size_t count);
 std::string lowered(std::string_view text);
 std::string raised(std::string_view text);
 // X, x, d or the character itself: "Mc-Donald2" gives "Xx-Xxxxxxd". Letters outside ASCII count as x, once per byte.
 std::string shape(std::string_view text);
-// Each run once: "Xx-Xxd".
+// Each run collapsed to one character: "Xx-Xxd".
 std::string short_shape(std::string_view text);
 // `text` in double quotes, cut to a readable length, with control characters and bad UTF-8 as \xNN.
 std::string quote(std::string_view text);

@@ -1,4 +1,4 @@
-// Options and faults of the CoNLL reader, and the columns of a file.
+// Options and errors of the CoNLL reader, and the columns of a file.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace arbora::conll {
 
 // conllu: multiword tokens (3-4) and empty nodes (5.1) may stand between words. conllx: plain word lines only;
-// columns 9 and 10 are PHEAD and PDEPREL there, and are kept as text like DEPS and MISC.
+// columns 9 and 10 are PHEAD and PDEPREL, and are kept as text like DEPS and MISC.
 enum class Format : std::uint8_t { conllu, conllx };
 
 enum class Roots : std::uint8_t { multi, single };
@@ -22,7 +22,7 @@ struct Options {
     bool lenient = false;  // skip a bad sentence and count it, instead of stopping at it
 };
 
-// One fault of a file: line counts from 1; the three texts are valid UTF-8 whatever the file holds.
+// One error in a file: line counts from 1; the three texts are valid UTF-8 for any file.
 struct Problem {
     std::int64_t line = 0;
     std::string what;
@@ -41,7 +41,7 @@ inline constexpr std::array<std::string_view, column_count> column_names = {
 
 inline constexpr std::size_t deprel_column = 5;  // among the text columns
 
-// Whether a column can hold this text: not empty, without tab or line break.
+// Whether a column can hold this text: it is not empty and has no tab or line break.
 inline bool is_field(std::string_view text) { return !text.empty() && text.find_first_of("\t\n\r") == std::string_view::npos; }
 
 inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";

@@ -1,4 +1,4 @@
-// Cutting text into lines, and lines into columns.
+// Splitting text into lines, and lines into columns.
 #pragma once
 
 #include <array>
@@ -25,7 +25,8 @@ struct Line {
     bool blank() const { return text.empty() && ending != Ending::none; }
 };
 
-// The line that starts at text[at]. Unless `whole`, or no text follows, it must not be used yet. O(length of the line).
+// The line that starts at text[at]. Unless `whole` is set or no text follows, it is incomplete and must not be used yet. O(length
+// of the line).
 inline Line line_at(std::string_view text, std::size_t at, bool& whole) {
     const char* begin = text.data() + at;
     const auto* newline = static_cast<const char*>(std::memchr(begin, '\n', text.size() - at));
@@ -63,7 +64,7 @@ inline BlankRun blank_run(std::string_view text, std::size_t at, bool last, Endi
     return run;
 }
 
-// Where the tabs of a line are, found eight bytes at a time together with the two things that need a second look.
+// Where the tabs of a line are. Found eight bytes at a time, with the two things that need a closer look.
 struct Tabs {
     std::array<std::uint32_t, column_count> at{};  // of the first ten tabs
     int count = 0;
@@ -78,7 +79,7 @@ inline std::uint64_t bytes_equal(std::uint64_t word, unsigned char byte) {
     return ~(((difference & low7) + low7) | difference | low7);
 }
 
-// O(length). Lines are shorter than 4 GiB: the reader refuses longer ones.
+// O(length). Lines are shorter than 4 GiB: the reader rejects longer ones.
 inline Tabs find_tabs(std::string_view line) {
     Tabs tabs;
     std::uint64_t high = 0, carriage = 0;
@@ -100,14 +101,14 @@ inline Tabs find_tabs(std::string_view line) {
     return tabs;
 }
 
-// A column of a line that has all ten.
+// A column of a line with all ten.
 ARBORA_INLINE inline std::string_view field(std::string_view row, const Tabs& tabs, int column) {
     const std::size_t begin = column == 0 ? 0 : tabs.at[static_cast<std::size_t>(column) - 1] + 1;
     const std::size_t end = column == column_count - 1 ? row.size() : tabs.at[static_cast<std::size_t>(column)];
     return row.substr(begin, end - begin);
 }
 
-// A decimal number as CoNLL writes it: digits only, no leading zero, at most 2^31 - 1; -1 if it is anything else.
+// A decimal number as CoNLL writes it: digits only, no leading zero, at most 2^31 - 1; -1 for anything else.
 inline std::int32_t parse_number(std::string_view text) {
     if (text.empty() || text.size() > 10 || (text.size() > 1 && text[0] == '0')) return -1;
     std::int64_t value = 0;

@@ -11,7 +11,7 @@ namespace arbora::conll {
 
 namespace {
 
-// A line that is no word, and where it stands: after so many words; there comments, then empty nodes, then a range.
+// A line that is not a word, and its place: after so many words, comments first, then empty nodes, then a range.
 struct OtherLine {
     std::string_view text;
     std::pair<std::int32_t, int> order;
@@ -40,7 +40,7 @@ std::size_t Reader::parse(std::string_view text, bool last) {
 Columns Reader::take() {
     Columns taken;
     std::swap(taken, columns_);
-    if (taken.sentence_count() == 0) {  // the first sentence to come still has to bring these
+    if (taken.sentence_count() == 0) {  // the first sentence still needs these
         columns_.byte_order_mark = taken.byte_order_mark;
         columns_.leading_blank_lines = taken.leading_blank_lines;
     }
@@ -64,7 +64,7 @@ void Reader::start_of_file(std::string_view text, bool last, std::size_t& at) {
 
 void Reader::read_sentence(std::string_view text, bool last, std::size_t& at) {
     const std::int64_t line_before = line_;
-    // Blank lines at the start of the file share the ending of the first sentence, which gives them back.
+    // Blank lines at the start of the file have the line ending of the first sentence, which writes them.
     const Ending ending_before = sentences_ == 0 ? now_.ending : Ending::none;
     now_ = Sentence{};
     now_.ending = ending_before;

@@ -1,12 +1,12 @@
 // Reads CoNLL-U and CoNLL-X into Columns: one pass, in pieces of any size, with every line checked.
 //
-// Text arrives in pieces. parse() takes whole sentences off the front and returns how many bytes it used; the caller keeps the rest and
-// calls again with more. A sentence is whole when the blank lines after it are (something else, or the end, follows). Memory is that of
-// one piece, plus what the caller has not taken yet. O(bytes) time.
+// Text arrives in pieces. parse() consumes whole sentences from the front and returns the number of bytes used; the caller keeps
+// the rest and calls again with more. A sentence is whole when its blank lines are complete (something else, or the end, follows).
+// Memory: one piece, plus the sentences that the caller has not taken yet. O(bytes) time.
 //
-// Checked: ten non-empty columns; ids 1, 2, 3, ... with multiword ranges and empty nodes in their places; heads that are numbers within the
-// sentence, without cycles, with one root where that is required; UTF-8; comments before the words only; one kind of line ending per
-// sentence and no stray carriage return. Kept: a byte order mark, extra blank lines, a missing last blank line or newline.
+// Checks: ten non-empty columns; ids 1, 2, 3, ... with multiword ranges and empty nodes in their places; heads within the sentence,
+// without cycles, with one root if required; UTF-8; comments before the words only; one kind of line ending per sentence and no
+// stray carriage return. Keeps: a byte order mark, extra blank lines, a missing last blank line or newline.
 #pragma once
 
 #include <cstdint>
@@ -24,26 +24,28 @@ namespace arbora::conll {
 class Reader {
 public:
     explicit Reader(Options options) : options_(options) {}
-    // Reads the whole sentences at the front of `text`; returns the number of bytes used. The next call must begin with the bytes that were
-    // not. `last`: no text follows, so everything is used. A strict reader stops at a fault; the sentences before it are in take().
+    // Reads the whole sentences at the front of `text` and returns the number of bytes used. The next call must begin with the
+    // unused bytes. `last`: no text follows, so everything is used. A strict reader stops at an error; the sentences before it are
+    // in take().
     std::size_t parse(std::string_view text, bool last);
 
-    // Reads sentences given as arrays: `tables`, `ids`, `heads` and `sentence_offsets` of their words, and as extras their other lines in
-    // any order (kinds and positions are ignored). They are checked as text is; faults have the line that they would have in a file.
-    // InputError for arrays of wrong sizes. O(words + text).
+    // Reads sentences given as arrays: `tables`, `ids`, `heads` and `sentence_offsets` of their words, and as extras their other
+    // lines in any order (kinds and positions are ignored). Checks them like text; errors have the line that they would have in a
+    // file. Throws InputError for arrays of wrong sizes. O(words + text).
     void read_arrays(Columns given);
-    // Hands over what was read since the last call.
+    // Hands over the sentences read since the last call.
     Columns take();
     bool failed() const { return failed_; }
     std::int64_t skipped() const { return skipped_; }
-    // The fault that stopped a strict reader, or up to most_problems faults of a lenient one since the last call; skipped() counts all.
+    // The error that stopped a strict reader, or up to most_problems errors of a lenient one since the last call; skipped() counts
+    // all.
     std::vector<Problem> take_problems();
     static constexpr std::size_t most_problems = 1000;
 
 private:
     enum class Skip : std::uint8_t { nothing, lines, blank_lines };
 
-    // What is known of the sentence being read.
+    // State of the sentence being read.
     struct Sentence {
         std::int64_t first_line = 0;
         std::int32_t words = 0;
@@ -51,11 +53,11 @@ private:
         std::int32_t range_end = 0;    // last word of the newest multiword token
         std::int64_t range_line = 0;
         bool range_open = false;       // its first word has not come yet
-        bool started = false;          // a line that is no comment was seen
+        bool started = false;          // whether a line other than a comment was seen
         Ending ending = Ending::none;  // of its first line
     };
 
-    // All of these return false on a fault, after fail(); `at` moves over what was used.
+    // All of these return false on an error, after fail(); `at` advances past the text used.
     void start_of_file(std::string_view text, bool last, std::size_t& at);
     void read_sentence(std::string_view text, bool last, std::size_t& at);
     void skip_sentence(std::string_view text, bool last, std::size_t& at);

@@ -36,7 +36,7 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 
 constexpr std::uint64_t odd1 = 0x9E3779B97F4A7C15, odd2 = 0xD6E8FEB86659FD93;
 
-// Never stored, so it need not be the same on every machine.
+// Never stored, so it may differ between machines.
 std::uint64_t key_of(std::string_view text) {
     if (text.size() <= packed_length) return pack(text.data(), text.size());
     const char* at = text.data();

@@ -1,8 +1,8 @@
 // Interning: every distinct string gets one number, in order of first appearance.
 //
-// One arena for the text, one open-addressing table with linear probing. A slot holds the length and a key: up to eight bytes themselves, so
-// that a lookup of a short string touches one slot and nothing else; a hash of longer ones, which are then compared. O(length) per call,
-// O(distinct text) space. Id 0 is always "_", the empty value of CoNLL, whose lookup needs no table.
+// One arena for the text, one open-addressing table with linear probing. A slot holds the length and a key. Strings of up to eight
+// bytes are their own key, so looking one up touches one slot. For longer strings the key is a hash, and the strings are compared.
+// O(length) per call, O(distinct text) space. Id 0 is always "_", the empty value of CoNLL, which needs no lookup.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class StringTable {
 public:
     StringTable();
 
-    // Number of `text`, which is added if it is new. Throws std::length_error past 2^31 - 1 strings.
+    // The number of `text`, which is added if it is new. Throws std::length_error past 2^31 - 1 strings.
     std::int32_t intern(std::string_view text) {
         if (text.size() == 1 && text[0] == '_') return 0;
         return find_or_add(text);

@@ -25,7 +25,7 @@ TreeFault cycle_through(std::span<const std::int32_t> heads, std::size_t word) {
 
 class Shaper {
 public:
-    // Marks the crossed arcs of one sentence, which must be a tree; returns its depth.
+    // Marks the non-projective arcs of one sentence, which must be a tree, and returns its depth.
     std::int32_t measure(std::span<const std::int32_t> heads, std::span<std::uint8_t> nonprojective) {
         number(heads);
         const std::size_t n = heads.size();
@@ -50,7 +50,7 @@ public:
     }
 
 private:
-    // Preorder without recursion: children hang in linked lists, a word returns to its head when its list is empty.
+    // Preorder without recursion: children are in linked lists, and a word returns to its head when its list is empty.
     void number(std::span<const std::int32_t> heads) {
         const std::size_t n = heads.size();
         child_.assign(n + 1, 0);
@@ -94,7 +94,7 @@ std::optional<TreeFault> find_tree_fault(std::span<const std::int32_t> heads, Ro
     for (std::size_t word = 0; word < heads.size(); ++word)
         if (heads[word] > n || heads[word] < no_head)
             return TreeFault{word, "head out of range", "a number from 0 to " + std::to_string(n), std::to_string(heads[word])};
-    // Walk up from every word until a word seen on an earlier walk; meeting the present walk again is a cycle.
+    // Walk up from every word to a word of an earlier walk; meeting the present walk again is a cycle.
     scratch.assign(heads.size() + 1, 0);
     for (std::int32_t start = 1; start <= n; ++start) {
         std::int32_t at = start;

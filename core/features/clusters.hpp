@@ -1,8 +1,8 @@
-// Clusters of words: leaves of a binary tree, so that a word is near to others at several distances [koo-2008].
+// Word clusters: leaves of a binary tree, so that words are similar at several depths [koo-2008].
 //
-// A cluster's code is a 1 and then the branches from the root to it, a bit each: 0b1011 is left, right, right. The first k branches
-// are a larger cluster, which holds all that are below it. A word without a cluster has the code 0.
-// Words are known by a hash of 32 bits, so that a table takes six bytes for each. A look-up is a binary search.
+// A cluster's code is a 1 followed by the branches from the root, one bit each: 0b1011 is left, right, right. The first k branches
+// name a larger cluster that contains all below it. A word without a cluster has the code 0.
+// Words are identified by a 32-bit hash, so a table takes six bytes per word. A lookup is a binary search.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace arbora::feature {
 
 using ClusterCode = std::uint16_t;
 
-// The first `bits` branches of a code; all of them where there are fewer.
+// The first `bits` branches of a code; the whole code if it is shorter.
 constexpr ClusterCode cluster_prefix(ClusterCode code, int bits) {
     const int length = std::bit_width(code) - 1;
     return length > bits ? static_cast<ClusterCode>(code >> (length - bits)) : code;
@@ -30,7 +30,7 @@ constexpr ClusterCode cluster_prefix(ClusterCode code, int bits) {
 
 class Clusters {
 public:
-    // The code of each word; where two have the same hash, the first counts.
+    // The code of each word; of two words with the same hash, the first counts.
     static Clusters of(const std::vector<std::string>& words, const std::vector<ClusterCode>& codes) {
         if (words.size() != codes.size()) throw InputError("clusters: expected a code for each word");
         std::vector<std::size_t> order(words.size());
@@ -47,7 +47,7 @@ public:
         }
         return {std::move(keys), std::move(sorted)};
     }
-    // As `keys()` and `codes()` gave them. InputError unless keys ascend and all codes are codes.
+    // The output of `keys()` and `codes()`. Throws InputError unless keys ascend and all codes are valid.
     Clusters(std::vector<std::uint32_t> keys, std::vector<ClusterCode> codes) : keys_(std::move(keys)), codes_(std::move(codes)) {
         if (keys_.size() != codes_.size()) throw InputError("clusters: expected a code for each key");
         if (std::adjacent_find(keys_.begin(), keys_.end(), [](auto a, auto b) { return a >= b; }) != keys_.end())
@@ -55,7 +55,7 @@ public:
         if (std::find(codes_.begin(), codes_.end(), 0) != codes_.end()) throw InputError("clusters: expected codes above 0");
     }
 
-    // The code of the word as it is written; otherwise, of the word in small letters; 0: neither is known.
+    // The code of the word as written, else of the word in lower case; 0: both are unknown.
     ClusterCode find(std::string_view form) const {
         const ClusterCode code = find_key(key(form));
         return code != 0 ? code : find_key(key(text::lowered(form)));

@@ -1,12 +1,13 @@
-// Features of what surrounds an arc in a tree: up to four nodes at once, with labels and numbers of dependents.
+// Features of an arc's context in a tree: up to four nodes at once, with labels and numbers of dependents.
 //
-// Three kinds, by the moment at which bottom-up search knows all that they look at:
-//   chains     an arc h -> d is made: the next dependents towards the head, s and t, d's and s's labels, and how many dependents
-//              h has on this side with d
-//   lineages   h is given its head g: each dependent d of h, with the next one towards h, s, and the labels of h, d and s
-//   closings   d is complete, under its head h: its outermost dependents l and r, labels, and how many d has on the left and right
-// A template is a conjunction of atoms, as in templates.hpp, besides which a role may have a `label` and some a `count`. Its place
-// is a sum over roles and these, so that all that depends on one word alone is added up once per word.
+// Three kinds, by the moment at which bottom-up search knows the whole context:
+//   chains     an arc h -> d is built: the next dependents towards the head, s and t, d's and s's labels, and the number of h's
+//   dependents on this side including d
+//   lineages   h gets its head g: each dependent d of h, with the next one towards h, s, and the labels of h, d and s
+//   closings   d is complete under its head h: its outermost dependents l and r, labels, and the numbers of its left and right
+//   dependents
+// A template is a conjunction of atoms, as in templates.hpp. In addition, a role may have a `label` and some roles a `count`. Its
+// place is a sum over roles and these, so the part that depends on one word is summed once per word.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +35,7 @@ struct ContextSpec {
     std::vector<std::vector<ContextAtom>> chains, lineages, closings;
 };
 
-// The nodes of a context (-1: nobody), their labels and counts (where they have one), and the directions of its arcs.
+// The nodes of a context (-1: none), their labels and counts (if any), and the directions of its arcs.
 struct Context {
     std::array<int, kSlots> nodes{-1, -1, -1, -1};
     std::array<int, kSlots> labels{-1, -1, -1, -1};
@@ -43,7 +44,7 @@ struct Context {
 };
 
 inline constexpr std::array<const char*, 3> kKindNames = {"chains", "lineages", "closings"};
-// Which slots have a label and a count, and whose label a combination chooses.
+// Which slots have a label and a count, and in which slot a combination chooses the label.
 inline constexpr std::array<std::array<bool, kSlots>, 3> kHasLabel = {{{false, true, true, false}, {false, true, true, true}, {false, true, true, true}}};
 inline constexpr std::array<std::array<bool, kSlots>, 3> kHasCount = {{{true, false, false, false}, {false, false, false, false}, {false, false, true, true}}};
 inline constexpr std::array<int, 3> kChosen = {1, 1, -1};
@@ -67,10 +68,10 @@ inline void check(const std::vector<ContextAtom>& atoms, ContextKind kind) {
 inline std::uint32_t label_value(int label) { return number_value(0x6c6162656cULL, static_cast<std::uint64_t>(label + 1)); }
 inline std::uint32_t count_value(int count) { return number_value(0x636f756e74ULL, static_cast<std::uint64_t>(std::min(count, kMostCounted))); }
 
-// One kind's templates, compiled. Those that look at the label which a combination chooses (d's of a chain, h's of a lineage) stand
-// last, so that the rest need not be computed anew for each label.
+// The compiled templates of one kind. Those that read the label chosen by a combination (d's in a chain, h's in a lineage) come
+// last, so that the others are computed once for all labels.
 struct ContextTemplates {
-    // Throws InputError where an atom has no such slot, field or offset.
+    // Throws InputError if an atom has no such slot, field or offset.
     ContextTemplates(ContextKind kind, const std::vector<std::vector<ContextAtom>>& templates) {
         const auto looks = [&](const std::vector<ContextAtom>& atoms) {
             return std::any_of(atoms.begin(), atoms.end(), [&](const ContextAtom& atom) {
@@ -123,12 +124,12 @@ struct Contexts {
     ContextTemplates chains, lineages, closings;
 };
 
-// The places of one kind of context in one sentence.
+// The weight places of one kind of context in one sentence.
 class ContextExtractor {
 public:
     explicit ContextExtractor(const ContextTemplates& templates) : templates_(&templates) {}
 
-    // InputError where the templates look at clusters and the sentence has none.
+    // Throws InputError if the templates read clusters and the sentence has none.
     void load(const Sentence& sentence, const Table& table) {
         require_inputs(false, templates_->need_clusters, sentence);
         table_ = table;
@@ -141,7 +142,7 @@ public:
         }
     }
 
-    // Of the templates begin .. end.
+    // Of templates begin .. end.
     float sum(const Context& context, std::size_t begin, std::size_t end) const {
         if (begin == end) return 0.0F;
         constexpr std::size_t kMost = 64;  // templates at a time
@@ -182,7 +183,7 @@ public:
 
 private:
     const std::uint32_t* at(int slot, int node) const {
-        // The row past the last node stands for nobody.
+        // The row past the last node stands for "no node".
         return sums_[static_cast<std::size_t>(slot)].data() + static_cast<std::size_t>(node < 0 ? n_ + 1 : node) * templates_->size();
     }
     std::uint32_t place(const Context& context, std::size_t t) const {

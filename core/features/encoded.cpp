@@ -23,7 +23,7 @@ std::uint32_t value(Field field, std::string_view text) {
     return static_cast<std::uint32_t>(hash_text(text, static_cast<std::uint64_t>(field) + 1));
 }
 
-// A node that is no word. No text of a treebank contains this control character, so no word has these values.
+// A missing node. No text of a treebank contains this control character, so no word has these values.
 Row special_row(std::string_view name) {
     Row row;
     for (std::size_t f = 0; f < row.size(); ++f) row[f] = value(static_cast<Field>(f), std::string("\x01").append(name));
@@ -39,7 +39,7 @@ auto of_each(const conll::StringTable& table, auto&& make) {
     return result;
 }
 
-// The values of the fields that are made from a form.
+// The values of fields that are derived from a form.
 Row form_row(std::string_view text) {
     Row row{};
     set(row, Field::form, value(Field::form, text));
@@ -109,7 +109,7 @@ Encoded::Encoded(const conll::Columns& columns, const Names& names, const Cluste
             Row& row = rows_[++at];
             const auto form = id(form_column, w), lemma = id(lemma_column, w);
             row = forms[form];
-            // A treebank without lemmas: the word in small letters is the next best.
+            // A treebank without lemmas uses the word in lower case.
             set(row, Field::lemma, lemma == kNothing ? small_forms[form] : lemmas[lemma]);
             set(row, Field::tag, tag_values[id(tag_column, w)]);
             set(row, Field::fine, fines[id(fine_column, w)]);

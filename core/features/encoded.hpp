@@ -1,9 +1,9 @@
-// Sentences as numbers: after this no string is touched.
+// Sentences as ids: later steps read no strings.
 //
-// Each node has one 32-bit value per field, the hash of its text there. A sentence of n words has n + 5 rows: two before the
-// root, for offsets that fall off the left end, the root, the words, and two after them. Beside the values, each node has a
-// small tag number, for sets of tags between two words and for the labels that a pair of tags may have. Where another parser is a
-// guide, each word also has the head and the label that it gives (extractor.hpp); without one nothing looks at these.
+// Each node has one 32-bit value per field, the hash of its text. A sentence of n words has n + 5 rows: two before the root, for
+// offsets beyond the left end, the root, the words, and two after them. Each node also has a small tag id, for sets of tags between
+// two words and for the labels allowed for a pair of tags. With another parser as guide, each word also has the head and the label
+// that the guide gives (extractor.hpp).
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ inline constexpr int kAllFields = 14;
 
 using Row = std::array<std::uint32_t, kAllFields>;
 
-// The fields of a word's cluster (clusters.hpp), with how many branches each looks at.
+// The fields of a word's cluster (clusters.hpp), with the number of branches that each reads.
 struct ClusterField {
     Field field;
     int bits;
@@ -37,7 +37,7 @@ inline constexpr int kOtherTag = 62;
 inline constexpr int kRootTag = 63;
 inline constexpr int kTags = 64;
 
-// The row of a node that is not there: no sibling, no grandparent, no child.
+// The row of a missing node: no sibling, no grandparent, no child.
 const Row& absent_row();
 
 // One sentence of a batch; node 0 is the root.
@@ -53,7 +53,7 @@ struct Sentence {
     const Row& row(int node, int offset) const { return node < 0 ? absent_row() : rows[node + offset]; }
 };
 
-// What a model knows: coarse tags (numbers 0, 1, ... in order; those past 61 share one) and labels, and which columns it does not look at.
+// A model's vocabulary: coarse tags (ids 0, 1, ... in order; those past 61 share one), labels, and the columns that it ignores.
 class Names {
 public:
     // `ignored`: names of conll::text_columns other than the form's; InputError for others.
@@ -71,22 +71,23 @@ private:
 // A batch of sentences. Immutable once built; 66 bytes per word, 4 more with a guide.
 class Encoded {
 public:
-    // O(words + distinct text). Without clusters nothing may look at those of words.
+    // O(words + distinct text). Features of clusters require clusters.
     Encoded(const conll::Columns& columns, const Names& names, const Clusters* clusters = nullptr);
 
     std::size_t size() const { return offsets_.size() - 1; }
     std::size_t words() const { return static_cast<std::size_t>(offsets_.back()); }
     const std::vector<std::int64_t>& offsets() const { return offsets_; }
     Sentence sentence(std::size_t s) const;
-    // Replaces the gold heads: one per word, all sentences in a row; -1: none. Throws InputError where one is no head.
+    // Replaces the gold heads: one per word, all sentences in a row; -1: none. Throws InputError for an invalid head.
     void set_heads(const std::int32_t* heads);
-    // What a guide says: a head and a label per word, all sentences in a row; labels are places in `names`, -1: none.
-    // Throws InputError where one is no head or no label; then nothing has changed.
+    // The guide's trees: a head and a label per word, all sentences in a row; labels are places in `names`, -1: none. Throws
+    // InputError for an invalid head or label, and then changes nothing.
     void set_guide(const std::int32_t* heads, const std::int32_t* labels, const std::vector<std::string>& names);
     bool has_guide() const { return !guide_heads_.empty(); }
 
 private:
-    // put(row, head) of every word, in order. Throws InputError where a head is below `lowest`, beyond the sentence or the word itself.
+    // put(row, head) of every word, in order. Throws InputError for a head below `lowest`, beyond the sentence or equal to the
+    // word.
     template <class Put>
     void each_head(const std::int32_t* heads, std::int32_t lowest, Put&& put) const;
 
@@ -98,7 +99,7 @@ private:
     std::vector<Row> rows_;
     std::vector<std::uint8_t> tags_;
     std::vector<std::int32_t> heads_, labels_;  // one per row
-    std::vector<std::int32_t> guide_heads_;     // likewise; empty: no guide
+    std::vector<std::int32_t> guide_heads_;     // as heads_, labels_; empty: no guide
     bool has_clusters_;
 };
 

@@ -1,12 +1,12 @@
-// The features of the parts of one sentence: their places in the weight table, and the sums of the weights there.
+// The features of the parts of one sentence: their places in the weight table, and the sums of their weights.
 //
-// load() adds up what depends on one word alone; a feature of a part is then one or two additions away. Directions and distances:
-//   - a template about one word owns a line of 16 weights: for each direction one, and one per distance; the whole line is
-//     added up once per word, so that such templates cost an arc nothing more than two additions;
-//   - a template about the tags between owns four lines, one weight per tag;
-//   - a template about two words has, per direction, a weight and one more per distance, in the same line of 16, so that a
-//     feature costs one cache miss; a template about a guide likewise, per way in which its tree stands to the arc.
-// Time: O(n T) to load, O(templates) per part. The order of additions is fixed: scores are the same on every machine.
+// load() sums what depends on one word alone. A feature of a part then costs one or two additions:
+//   - a template about one word owns a line of 16 weights: one for each direction and one per distance. The whole line is summed
+//   once per word, so such templates cost only two additions per arc;
+//   - a template about the tags between two words owns four lines, one weight per tag;
+//   - a template about two words has, per direction, one weight and one more per distance in the same line of 16, so a feature
+//   costs one cache miss. The same holds for a template about a guide, per relation of the guide's tree to the arc.
+// Time: O(n T) to load, O(templates) per part. The order of additions is fixed, so scores are the same on every machine.
 #pragma once
 
 #include <array>
@@ -18,21 +18,21 @@
 
 namespace arbora::feature {
 
-// What another parser, the guide, says about an arc [nivre-2008]: how its tree stands to it, as one value of a feature.
+// What another parser, the guide, says about an arc [nivre-2008]: the relation of its tree to the arc, as one value of a feature.
 //
-// Whether the guide has the arc is what matters most; where it has not, its errors are mostly near: the head's own head, a sibling, the
-// arc turned round. O(1) per arc.
+// What matters most is whether the guide has the arc. If not, its error is usually close: the head's own head, a sibling, or the
+// reversed arc. O(1) per arc.
 enum class Agreement : std::uint8_t {
     same,        // the guide has h -> d
     turned,      // it has d -> h
     above,       // h is the head of its head of d
     beside,      // h and d have the same head
-    same_side,   // its head of d is another, on h's side of d
-    other_side,  // and on the other side
+    same_side,   // the guide's head of d is another, on h's side of d
+    other_side,  // the guide's head of d is on the other side of d
 };
 inline constexpr int kAgreements = 6;
 
-// sentence: with a guide's heads. head: -1 where it is not known.
+// sentence: with a guide's heads. head: -1 if unknown.
 inline Agreement agreement(const Sentence& sentence, int head, int dep) {
     const std::int32_t* guide = sentence.guide_heads;
     const std::int32_t theirs = guide[dep];
@@ -43,7 +43,7 @@ inline Agreement agreement(const Sentence& sentence, int head, int dep) {
     return (theirs < dep) == (head < dep) ? Agreement::same_side : Agreement::other_side;
 }
 
-// What it adds to the places of templates about the guide.
+// The offset that it adds to the places of templates about the guide.
 inline std::uint32_t agreement_value(const Sentence& sentence, int head, int dep) {
     static constexpr auto kValues = [] {
         std::array<std::uint32_t, kAgreements> values{};
@@ -62,7 +62,7 @@ constexpr unsigned distance_bin(int from, int to) {
     return distance <= 4 ? static_cast<unsigned>(distance) : distance <= 6 ? 5 : distance <= 10 ? 6 : 7;
 }
 
-// What the direction of an arc adds to the places of its features.
+// The offset that the direction of an arc adds to the places of its features.
 constexpr std::uint32_t turn(int head, int dep) { return head < dep ? 0U : 0x5bd1e995U; }
 
 // A dense table of weights; places are below `size`, a power of two.
@@ -75,7 +75,8 @@ class Extractor {
 public:
     explicit Extractor(const Templates& templates) : templates_(&templates) {}
 
-    // Must come first; `siblings`, `grandparents`: also for such parts. InputError where a guide or clusters are needed and there are none.
+    // Call first. `siblings`, `grandparents`: also load such parts. Throws InputError if a guide or clusters are needed and
+    // missing.
     void load(const Sentence& sentence, const Table& table, bool siblings, bool grandparents) {
         require_inputs(*templates_, sentence);
         sentence_ = sentence;
@@ -190,7 +191,7 @@ private:
             const std::uint32_t* last = third.at(at_third);
             for (std::size_t t = 0; t < head.width; ++t) visit((first[t] + second[t] + last[t] + direction) & mask);
         }
-        // Four running sums, so that an addition need not wait for the one before.
+        // Four running sums, so that additions do not wait for each other.
         float sum(int at_head, int at_dep, int at_third, std::uint32_t direction, const Table& table) const {
             const std::uint32_t* first = head.at(at_head);
             const std::uint32_t* second = dep.at(at_dep);
@@ -236,7 +237,7 @@ private:
             for (const TripleTemplate& t : guides) *next++ += t.third(sentence_, sentence_.guide_heads[d]);
     }
     void load_lines(const std::vector<Summand>& templates, std::vector<Line>& lines) {
-        // Two rounds, so that lines are on their way from memory before they are read.
+        // Two rounds: the first prefetches the lines that the second reads.
         const auto nodes = static_cast<std::size_t>(sentence_.n) + 1;
         line_places_.clear();
         for (std::size_t node = 0; node < nodes; ++node)

@@ -1,8 +1,8 @@
-// The hash that features rest on. Weights in a saved model are found by it, so it never changes: a better one gets a new version.
+// The hash for features. It locates weights in saved models, so it never changes: a better one gets a new version.
 //
 // Texts become 32-bit values once, when a sentence is encoded. A feature is a conjunction of such values, one per atom of its
-// template; its place in the table is a sum of value x odd factor over the atoms (multilinear hashing), so that what depends
-// on one word alone can be added up once per word.
+// template. Its place in the table is a sum of value x odd factor over the atoms (multilinear hashing), so the part that depends on
+// one word is summed once per word.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace arbora::feature {
 
 inline constexpr int kHashVersion = 1;
 
-// A bijection in which every input bit moves every output bit.
+// A bijection in which every input bit affects every output bit.
 constexpr std::uint64_t mix(std::uint64_t x) {
     x ^= x >> 32;
     x *= 0xd6e8feb86659fd93ULL;
@@ -22,7 +22,7 @@ constexpr std::uint64_t mix(std::uint64_t x) {
     return x;
 }
 
-// Little-endian words of eight bytes, the last one padded with zeros; the length counts. O(length).
+// Little-endian words of eight bytes, the last one padded with zeros; includes the length. O(length).
 inline std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
     std::uint64_t state = mix(seed ^ (text.size() * 0x9e3779b97f4a7c15ULL));
     while (!text.empty()) {
@@ -35,12 +35,12 @@ inline std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
     return mix(state);
 }
 
-// A number as the value of an atom: a label, a count, a distance; `name` keeps their kinds apart.
+// A number as the value of an atom: a label, a count, a distance; `name` distinguishes the kinds.
 constexpr std::uint32_t number_value(std::uint64_t name, std::uint64_t number) {
     return static_cast<std::uint32_t>(mix(name + number * 2654435761ULL));
 }
 
-// The constants of one template, by its kind and its number among those of the kind.
+// The constants of one template, by its kind and its number within the kind.
 struct TemplateHash {
     std::uint64_t kind, number;
 

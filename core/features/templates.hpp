@@ -1,13 +1,13 @@
-// A template set, compiled: what to add up for each node, in which role.
+// A compiled template set: what to sum for each node and role.
 //
-// A template is a conjunction of atoms; an atom is a field of the node that plays a role, or of a neighbour of it ("the tag of
-// the word before the head"). The sum of an arc's feature falls apart by roles:
-//     place(h, d) = seed + sum over atoms of factor * value  =  at_head[h] + at_dep[d]
-// so the two summands are made once per word. A template with the tag of a word between the two has one weight per tag from
-// that place on.
+// A template is a conjunction of atoms. An atom is a field of the node in a role, or of its neighbour ("the tag of the word before
+// the head"). The sum of an arc's feature splits by role:
+//   place(h, d) = seed + sum over atoms of factor * value  =  at_head[h] + at_dep[d]
+// so the two summands are computed once per word. A template with the tag of a word between the two has one weight per tag,
+// starting at that place.
 //
-// Templates about a guide look at another parser's tree, too: at the label that it gives to a node, and at the head that it gives to the
-// dependent. How it stands to the arc (extractor.hpp) is part of each of them.
+// Templates about a guide also read another parser's tree: the label that it gives to a node, and the head that it gives to the
+// dependent. Each of them includes the guide's relation to the arc (extractor.hpp).
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ using Template = std::vector<Atom>;
 
 [[noreturn]] inline void refuse_template(const std::string& kind, const std::string& what) { throw InputError("template of " + kind + ": " + what); }
 
-// InputError unless there is an atom, all have a role that fits and no offset is above kPadding.
+// Throws InputError unless there is an atom, every atom has a valid role and no offset is above kPadding.
 template <class AnyAtom, class Fits>
 void check_template(const char* kind, const std::vector<AnyAtom>& atoms, Fits&& fits) {
     if (atoms.empty()) refuse_template(kind, "expected at least one atom, got none");
@@ -44,7 +44,7 @@ void check_template(const char* kind, const std::vector<AnyAtom>& atoms, Fits&& 
     }
 }
 
-// A template set as it is written down.
+// A template set in source form.
 struct TemplateSpec {
     std::vector<Template> arcs;      // roles head, dep, between
     std::vector<Template> siblings;  // roles head, dep, sibling
@@ -75,7 +75,7 @@ struct Summand {
 struct PairTemplate {
     Summand head, dep;
 };
-// About three nodes: a sibling, a grandparent or the guide's head beside the arc.
+// About three nodes: a sibling, a grandparent or the guide's head with the arc.
 struct TripleTemplate {
     Summand head, dep, third;
 };
@@ -106,7 +106,7 @@ inline Summand summand(const Template& atoms, Role role, Kind kind, std::size_t 
     return result;
 }
 
-// The same, with the template's seed in it: given to one role of each template.
+// The same plus the template's seed: for one role of each template.
 inline Summand seeded(const Template& atoms, Role role, Kind kind, std::size_t number) {
     Summand result = summand(atoms, role, kind, number);
     result.seed = TemplateHash{static_cast<std::uint64_t>(kind), number}.seed();
@@ -185,12 +185,12 @@ struct Templates {
     bool need_guide = false, need_clusters = false;
 };
 
-// InputError where features look at a guide's trees or at clusters of words, and the sentence has none.
+// Throws InputError if features read a guide's trees or word clusters that the sentence does not have.
 inline void require_inputs(bool need_guide, bool need_clusters, const Sentence& sentence) {
     if (need_guide && sentence.guide_heads == nullptr)
-        throw InputError("expected sentences with the trees of a guide, which these features look at, got some without; a stacked parser encodes them itself");
+        throw InputError("these features need the trees of a guide, but the sentences have none; a stacked parser adds them when it encodes");
     if (need_clusters && !sentence.has_clusters)
-        throw InputError("expected sentences with clusters of words, which these features look at, got some without; train with vectors or text");
+        throw InputError("these features need word clusters, but the sentences have none; train with vectors or text");
 }
 inline void require_inputs(const Templates& templates, const Sentence& sentence) { require_inputs(templates.need_guide, templates.need_clusters, sentence); }
 

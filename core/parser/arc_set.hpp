@@ -1,8 +1,8 @@
-// The arcs that a parser considers: all of them, or what a pruner left.
+// The arcs that a parser considers: all of them, or those left by a pruner.
 //
-// Arcs are numbered by dependent, heads ascending. Seen from a head, its dependents on one side stand in the order of their
-// distance; a sibling part is a dependent b with the next dependent towards the head, a, or none (a = -1), and the parts of a
-// side with m dependents are numbered b (b + 1) / 2 + a + 1: m (m + 1) / 2 of them.
+// Arcs are numbered by dependent, with ascending heads. The dependents of a head on one side are ordered by distance. A sibling
+// part is a dependent b with the next dependent towards the head, a, or none (a = -1). The parts of a side with m dependents are
+// numbered b (b + 1) / 2 + a + 1: m (m + 1) / 2 of them.
 #pragma once
 
 #include <algorithm>
@@ -21,14 +21,14 @@ struct ArcSet {
     std::vector<int> heads;
 
     int size() const { return static_cast<int>(heads.size()); }
-    // Empties it, to add heads word by word: those of 1, 2, ... with end_word() after each.
+    // Clears the set, to add heads word by word: those of 1, 2, ... with end_word() after each.
     void start(int words) {
         n = words;
         first.assign(2, 0);
         heads.clear();
     }
     void end_word() { first.push_back(size()); }
-    // visit(head, dep, number of the arc), in order. Checks whether to stop, for visits that score parts.
+    // visit(head, dep, number of the arc), in order. Checks for interruption, for visits that score parts.
     template <class Visit>
     void each(Visit&& visit) const {
         for (int d = 1; d <= n; ++d) {
@@ -44,7 +44,7 @@ struct ArcSet {
         each([&](int h, int d, int a) { table[static_cast<std::size_t>(h) * nodes + static_cast<std::size_t>(d)] = values[a]; });
     }
     std::span<const int> heads_of(int dep) const { return {heads.data() + first[dep], heads.data() + first[dep + 1]}; }
-    // The number of an arc; -1: not there. O(log heads of dep).
+    // The number of an arc; -1: not in the set. O(log heads of dep).
     int find(int head, int dep) const {
         const auto own = heads_of(dep);
         const auto found = std::lower_bound(own.begin(), own.end(), head);
@@ -61,7 +61,7 @@ struct ArcSet {
             first.push_back(size());
         }
     }
-    // Adds the arcs (tree[d], d), d = 1..n, where there is a head; returns how many were missing.
+    // Adds the arcs (tree[d], d), d = 1..n, of words with a head; returns how many were missing.
     int add(const int* tree) {
         ArcSet whole{n, {0, 0}, {}};
         int missing = 0;
@@ -87,7 +87,7 @@ struct Side {
     std::size_t parts = 0;  // number of its first sibling part
 };
 
-// An ArcSet as its heads see it.
+// An ArcSet grouped by head.
 class Sides {
 public:
     void build(const ArcSet& arcs) {
@@ -128,7 +128,7 @@ public:
     const std::vector<Side>& all() const { return sides_; }
     int dep(const Side& side, int b) const { return deps_[static_cast<std::size_t>(side.first + b)]; }
     int arc(const Side& side, int b) const { return arcs_[static_cast<std::size_t>(side.first + b)]; }
-    // The place of a dependent within a side; -1 where it is not one. O(log count).
+    // The place of a dependent within a side; -1 if it is not there. O(log count).
     int position(const Side& side, int dep) const {
         const auto begin = deps_.begin() + side.first, end = begin + side.count;
         const auto found = dep > side.head ? std::lower_bound(begin, end, dep) : std::lower_bound(begin, end, dep, std::greater<>());
@@ -138,7 +138,7 @@ public:
         return side.parts + static_cast<std::size_t>(b) * (static_cast<std::size_t>(b) + 1) / 2 + static_cast<std::size_t>(a + 1);
     }
     std::size_t parts() const { return parts_; }
-    // The number of a part by its words; inner == head: none.
+    // The number of a part by its words; inner == head: no inner sibling.
     std::size_t part_of(int head, int dep, int inner) const {
         const Side& side = of(head, dep);
         return part(side, position(side, dep), inner == head ? -1 : position(side, inner));
@@ -157,7 +157,7 @@ private:
     std::size_t parts_ = 0;
 };
 
-// Numbers of grandparent parts: of arc a = (h, d), one for each arc b = (g, h), in b's order. Dependents of the root have none.
+// Numbers of grandparent parts: an arc a = (h, d) has one for each arc b = (g, h), in b's order. Dependents of the root have none.
 class GrandParts {
 public:
     void build(const ArcSet& arcs) {

@@ -1,4 +1,4 @@
-// A graph parser over many sentences: pruning, parsing, and a learner's questions about the best trees or about all of them.
+// A graph parser over many sentences: pruning, parsing, and a learner's queries about the best trees or about all trees.
 #pragma once
 
 #include "parser/candidates.hpp"
@@ -15,19 +15,19 @@ struct PrunedWorker {
 
 std::vector<ArcSet> prune(const feature::Encoded& sentences, const Pruner& pruner, int threads);
 
-// Adds the arcs of the gold trees that are missing; returns how many were.
+// Adds the missing arcs of the gold trees; returns how many were missing.
 std::int64_t restore_gold(const feature::Encoded& sentences, std::vector<ArcSet>& arcs);
 
 // pruner: null for all arcs. keep_heads: keeps the heads that the sentences have; see candidates.hpp.
 Parsed parse(const feature::Encoded& sentences, const Model& model, const WeightView& weights, bool staged, const Pruner* pruner,
                     int threads, bool keep_heads = false);
 
-// InputError where labels are to be learned and the model has none.
+// Throws InputError if labels must be learned and the model has none.
 inline void check_task(const Model& model, Task task) {
     if (task != Task::tree && model.labels == 0) throw InputError("task: expected tree for a model without labels, got labels to learn");
 }
 
-// A learner's questions about the best trees. Needs gold trees; InputError without. See TreebankQuestions.
+// A learner's queries about the best trees. Throws InputError without gold trees. See TreebankQuestions.
 class Questions : public TreebankQuestions<Questions, Worker> {
 public:
     Questions(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads,
@@ -53,7 +53,7 @@ private:
 
 struct LikelihoodWorker {
     Expectations sums;
-    std::size_t held = 0;  // the sentence whose arcs `sums` has, from 1; 0: none, or not known
+    std::size_t held = 0;  // the sentence whose arcs `sums` holds, from 1; 0: none or unknown
 };
 
 // The log-likelihood of the known heads and labels (-1: unknown): loss is -log P, difference is its negative gradient.
@@ -76,7 +76,7 @@ public:
     }
     std::size_t weight_count() const { return graph::weight_count(*model_, task_); }
 
-    // Of first-order models: the arcs of a sentence, for learners that keep a number for each.
+    // First-order models: the arcs of a sentence, for learners that keep a number for each.
     std::size_t arcs(std::size_t s) const {
         const auto n = static_cast<std::size_t>(sentence(s).n);
         return arcs_ == nullptr ? n * n : (*arcs_)[s].heads.size();
@@ -96,9 +96,9 @@ public:
     }
 
 private:
-    // A worker that has this sentence's arcs; what their scores are does not matter.
+    // A worker that holds this sentence's arcs, with arbitrary scores.
     Expectations& holding(std::size_t s);
-    // InputError unless the model is first-order, without labels, and an array has one number per arc.
+    // Throws InputError unless the model is first-order, without labels, and the array has one number per arc.
     void require_arcs(const char* what) const {
         if (model_->siblings || task_ != Task::tree)
             throw InputError(std::string(what) + ": expected a first-order model of trees without labels, got another");

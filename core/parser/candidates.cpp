@@ -38,7 +38,7 @@ void Compatible::find_root() {
         if (s_.heads[d] != 0) continue;
         if (root_ > 0 && roots_ == Roots::single)
             throw NoTreeError("words " + std::to_string(root_) + " and " + std::to_string(d) +
-                              " are both given as roots, but the trees of this parser have one; let go of one of them");
+                              " are both given as roots, but the trees of this parser have one; unpin one of them");
         root_ = d;
     }
 }
@@ -61,7 +61,7 @@ void Compatible::check_spans() const {
             above = s_.heads[above];
             if (above <= std::min(h, d) || above >= std::max(h, d)) continue;
             const std::string other = std::to_string(above);
-            throw NoTreeError("the heads that are given put " + arc_text(h, d) + ", around word " + other + ", and word " + std::to_string(h) +
+            throw NoTreeError("the given heads put " + arc_text(h, d) + ", around word " + other + ", and word " + std::to_string(h) +
                               " below word " + other + kRefusal);
         }
 }
@@ -116,7 +116,7 @@ void Candidates::keep_probable(const feature::Sentence& sentence, const ArcSet* 
             return probability(a, d) != probability(b, d) ? probability(a, d) > probability(b, d) : a < b;
         });
         const double enough = std::max(share * probability(best_[0], d), probability(best_[most - 1], d));
-        // With the word before each, some tree is left.
+        // Adding the previous word as head ensures that a tree is left.
         for (const int h : heads)
             if (h == d - 1 || probability(h, d) >= enough) kept_.heads.push_back(h);
         kept_.end_word();
@@ -129,7 +129,7 @@ void Candidates::add_best_tree() {
     if (model_->trees == Trees::projective) {
         sides_.build(compatible_);
         if (!best_tree_.find({&compatible_, &sides_, model_->roots, scores}, heads_.data()))
-            throw NoTreeError("the heads that are given are in no projective tree; let go of some");
+            throw NoTreeError("no projective tree has all given heads; unpin some");
     } else {
         argmax(dense_problem(compatible_, scores, model_->trees), arena_, heads_.data());
     }

@@ -1,10 +1,11 @@
-// The arcs that a parser considers for a sentence: all, what a pruner leaves, or what agrees with the heads that are given.
+// The arcs that a parser considers for a sentence: all, those left by a pruner, or those compatible with given heads.
 //
-// Given heads are kept: such a word has that arc alone. Another word may hang on h unless h is below it by given arcs, h is the root
-// and another word is the only one there, or, in projective trees, the arc crosses a given one: running minima and maxima tell,
-// O(n^2). A pruner then chooses among these arcs, so that a given head leaves room for what goes with it, and its own best tree is
-// added, O(n^3) at most: some tree is always left. Max-marginal filtering (filter.hpp) goes on from there. Probabilities are those of
-// all trees, crossing or not (matrix_tree.hpp), O(n^3); in very long sentences heads are compared by their scores alone, O(n^2).
+// A word with a given head has only that arc. Another word may attach to h unless h is below it by given arcs, h is the root and
+// another word is the only root, or, in projective trees, the arc crosses a given one. Running minima and maxima check this in
+// O(n^2). A pruner then chooses among these arcs, so that a given head keeps the arcs that it needs. Its best tree is added, in
+// O(n^3) at most, so at least one tree is left. Max-marginal filtering (filter.hpp) continues from there. Probabilities sum over
+// all trees, projective or not (matrix_tree.hpp), in O(n^3); in very long sentences heads are compared by their scores alone, in
+// O(n^2).
 #pragma once
 
 #include <algorithm>
@@ -22,10 +23,10 @@ namespace arbora::graph {
 enum class PruningRule {
     margin,        // each word's best heads
     max_marginal,  // arcs of trees that are good enough; for projective trees
-    probability,   // each word's heads that are not much less probable than its best one, by the sums over all trees
+    probability,   // each word's heads with probabilities near its best head's, by sums over all trees
 };
 
-// A small first-order model that leaves each word a few heads.
+// A small first-order model that keeps a few heads for each word.
 struct Pruner {
     const Model* model = nullptr;
     WeightView weights;
@@ -38,7 +39,7 @@ struct Pruner {
 inline constexpr int kLongestWithSums = 300;           // words
 inline constexpr std::size_t kMostProbable = 2048;     // arcs, where each word may have more than `keep` heads by their probabilities
 inline constexpr double kEverything = std::numeric_limits<double>::infinity();
-inline constexpr const char* kRefusal = ", but the trees of this parser are projective; let go of one of them, or take a parser of trees that may cross (--trees nonprojective)";
+inline constexpr const char* kRefusal = ", but the trees of this parser are projective; unpin one of them, or use a parser of non-projective trees (--trees nonprojective)";
 
 inline std::string arc_text(int head, int dep) {
     return "word " + std::to_string(dep) + (head == 0 ? " as a root" : " on word " + std::to_string(head));
@@ -58,14 +59,14 @@ public:
 private:
     static std::size_t at(int node) { return static_cast<std::size_t>(node); }
 
-    // The node above each word by given arcs that has no given head itself, or the root.
+    // The topmost node above each word by given arcs: one without a given head, or the root.
     void find_tops();
 
     [[noreturn]] void refuse_cycle(int start) const {
         std::string words = std::to_string(start);
         for (int node = s_.heads[start]; node != start; node = s_.heads[node]) words += " -> " + std::to_string(node);
-        throw NoTreeError("the heads that are given hold a cycle (each word's head follows it): " + words + " -> " + std::to_string(start) +
-                          "; let go of one of them");
+        throw NoTreeError("the given heads form a cycle: " + words + " -> " + std::to_string(start) +
+                          "; unpin one of them");
     }
 
     void find_root();
@@ -75,7 +76,7 @@ private:
 
     bool is_free(int h, int d) const { return tops_[at(h)] != d && (h > 0 || root_ == 0 || roots_ == Roots::multi); }
 
-    // The heads whose arc to d crosses no given one; all, where trees may cross. From d outwards.
+    // The heads whose arc to d crosses no given arc; all heads if trees may be non-projective. From d outwards.
     template <class Visit>
     void each_uncrossed(int d, Visit visit) const {
         const bool crossing = trees_ == Trees::nonprojective;
@@ -89,10 +90,10 @@ private:
         }
     }
 
-    // Whatever stands between a head and its dependent must be below that head. With this and no crossing there is a tree.
+    // Every word between a head and its dependent must be below that head. If this holds and no arcs cross, there is a tree.
     void check_spans() const;
 
-    // A given arc is left out only where it crosses another.
+    // Call for a given arc that was left out, which happens only if it crosses another.
     [[noreturn]] void refuse_crossing(int d) const {
         const int given = s_.heads[d];
         const int low = std::min(given, d), high = std::max(given, d);
@@ -102,7 +103,7 @@ private:
             return h >= 0 && ((left < low && low < right && right < high) || (low < left && left < high && high < right));
         };
         while (!crosses(other)) ++other;
-        throw NoTreeError("the heads that are given cross, " + arc_text(given, d) + " and " + arc_text(s_.heads[other], other) +
+        throw NoTreeError("the given arcs cross: " + arc_text(given, d) + " and " + arc_text(s_.heads[other], other) +
                           kRefusal);
     }
 
@@ -117,7 +118,7 @@ inline bool has_given_heads(const feature::Sentence& sentence) {
     return std::any_of(sentence.heads + 1, sentence.heads + sentence.n + 1, [](int head) { return head >= 0; });
 }
 
-// All arcs of trees with the given heads. NoTreeError, which names words, where there is no such tree.
+// All arcs of trees with the given heads. Throws NoTreeError, which names words, if there is no such tree.
 inline void find_compatible(const feature::Sentence& sentence, Trees trees, Roots roots, ArcSet& arcs) {
     Compatible(sentence, trees, roots).fill(arcs);
 }
@@ -129,7 +130,7 @@ public:
     Candidates(const Model& model, const Pruner* pruner, bool keep_heads)
         : model_(&model), pruner_(pruner), keep_heads_(keep_heads), worker_(pruner == nullptr ? model : *pruner->model) {
         if (pruner != nullptr && pruner->rule == PruningRule::max_marginal && model.trees != Trees::projective)
-            throw InputError("pruner: expected another rule for trees that may cross, got max-marginal, which is of projective trees");
+            throw InputError("pruner: the rule max-marginal requires projective trees; use arc-odds or margin");
     }
 
     // Null: all arcs. Valid until the next call.
@@ -139,7 +140,7 @@ private:
     // among: null for all arcs.
     void prune(const feature::Sentence& sentence, const ArcSet* among);
     void filter(const ArcSet& among, const float* scores) {
-        if (!filter_.run(among, scores, model_->roots, pruner_->alpha)) throw NoTreeError("the arcs that were looked at hold no projective tree");
+        if (!filter_.run(among, scores, model_->roots, pruner_->alpha)) throw NoTreeError("no projective tree exists among the arcs considered");
         filter_.keep(pruner_->within, kept_);
     }
     void keep_probable(const feature::Sentence& sentence, const ArcSet* among);

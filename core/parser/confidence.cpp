@@ -14,7 +14,7 @@ namespace arbora::graph {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-// Sums with siblings take O(n^2 k) space; as for parsing with grandparents.
+// Sums with siblings take O(n^2 k) space, like parsing with grandparents.
 constexpr int kLongestSum = 600;
 
 WeightView tempered(const WeightView& weights, double tree_temperature, double label_temperature) {
@@ -138,7 +138,7 @@ private:
         return arc < 0 ? 0.0 : found_share(dep) * probabilities_[arc];
     }
 
-    // The share of words like this one whose right head is among those considered; one that is given is.
+    // The share of words like this one whose gold head is among those considered; 1 for a given head.
     double found_share(int dep) const { return asked_.keep_heads && sentence_.heads[dep] >= 0 ? 1.0 : 1.0 - asked_.missed; }
 
     double entropy_of(int dep) const {
@@ -148,7 +148,7 @@ private:
         return std::max(0.0, sum);
     }
 
-    // labels_chosen: labels_ are the tree's; else the most probable ones become it.
+    // labels_chosen: labels_ belong to the tree; otherwise they are set to the most probable ones.
     void add_tree(const Heads& heads, bool labels_chosen) {
         check_stop();
         const double score = exact_ ? expectations_.tree_score(heads.data()) : kNone;

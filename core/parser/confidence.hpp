@@ -1,4 +1,4 @@
-// How sure a graph parser is: the probability of each head and label, of each tree, and of the k best of them [koo-2007].
+// Confidence of a graph parser: the probability of each head and label, of each tree, and of the k best of them [koo-2007].
 //
 // P(tree) is proportional to exp(score / T). Exact for first-order trees of every family and for second-order projective ones;
 // of second-order non-projective trees, and of sentences too long for sums with siblings, no sum over all trees is at hand: there

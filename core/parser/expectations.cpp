@@ -56,13 +56,13 @@ Sums Expectations::sums_of(const std::vector<double>& arc_scores) {
     Sums result;
     if (model_->siblings) {
         if (model_->trees == Trees::nonprojective)
-            throw InputError("sums over second-order non-projective trees are not known; expected projective trees, or first order");
+            throw InputError("no exact sums over second-order non-projective trees; use projective trees or order=1");
         if (!model_->grandparents) no_grandparents_.build(arcs);
         const GrandParts& parts = model_->grandparents ? worker_.grand_parts() : no_grandparents_;
         const float* grand = model_->grandparents ? worker_.grand_scores().data() : nullptr;
         result.log_partition =
             chart_.inside({&arcs, &worker_.sides(), model_->roots, arc_scores.data(), worker_.sibling_scores().data(), &parts, grand});
-        if (result.log_partition == kMinusInfinity) throw NoTreeError("the arcs that were kept hold no projective tree");
+        if (result.log_partition == kMinusInfinity) throw NoTreeError("no projective tree exists among the kept arcs");
         chart_.flow_from_total();
         result.arcs = chart_.arc_flow();
         result.siblings = chart_.sibling_flow();
@@ -91,7 +91,7 @@ double Expectations::tree_score(const int* heads) {
         const int h = heads[d], a = set.find(h, d);
         if (a < 0) return kMinusInfinity;
         score += arc_scores_[a];
-        // Where an inner sibling's arc is not in the set, this adds another part's score, and the loop ends at that sibling.
+        // For an inner sibling whose arc is not in the set, this adds another part's score, and the loop ends at that sibling.
         if (model_->siblings) score += worker_.sibling_scores()[worker_.sides().part_of(h, d, inner_[d])];
         if (!model_->grandparents || h == 0) continue;
         const int b = set.find(heads[h], h);

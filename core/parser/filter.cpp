@@ -24,7 +24,8 @@ void Filter::keep(double within, ArcSet& kept) const {
     kept.start(arcs_->n);
     for (int d = 1; d <= kept.n; ++d) {
         for (int a = arcs_->first[d]; a < arcs_->first[d + 1]; ++a) {
-            // The best tree is named besides: its arcs' max-marginals are sums in another order, and may be rounded below its score.
+            // The best tree is listed separately: its arcs' max-marginals are sums in another order, and rounding may put them
+            // below its score.
             const int h = arcs_->heads[a];
             if (double{marginals_.values()[a]} >= enough || marginals_.best_tree()[d] == h) kept.heads.push_back(h);
         }
@@ -58,7 +59,7 @@ Answer FilterQuestions::answer(FilterWorker& own, std::size_t s, const Weights& 
         const auto count = static_cast<float>((h == sentence.heads[d] ? 1.0 : 0.0) - own.slopes[a]);
         if (count != 0.0F) own.worker.add_arc(h, d, count, answer.difference);
     });
-    if (!answer.difference.empty()) answer.loss = sentence.n;  // else no weights tell the gold tree from others
+    if (!answer.difference.empty()) answer.loss = sentence.n;  // otherwise no weights separate the gold tree from others
     return answer;
 }
 

@@ -1,7 +1,7 @@
 // Scores of labels: one row of weights per feature, one weight per label in it.
 //
-// On a given tree every template counts, those about siblings, grandparents and children too; on a bare arc, before the tree is
-// known, only those about head and dependent. O(templates * labels allowed) per arc.
+// On a given tree all templates count, including those about siblings, grandparents and children. On a bare arc, before the tree is
+// known, only those about head and dependent count. O(templates * labels allowed) per arc.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace arbora::graph {
 
-// The nodes around a word in a tree; -1: not there.
+// The nodes around a word in a tree; -1: none.
 struct Surroundings {
     int head = -1, sibling = -1, grandparent = -1, left_child = -1, right_child = -1;
 };
@@ -32,7 +32,7 @@ inline int node(const feature::Sentence& sentence, const Surroundings& around, R
     }
 }
 
-// Of all words; index 0 is unused. heads[d] = -1: not known, and so nobody's child. O(n).
+// For all words; index 0 is unused. heads[d] = -1: unknown, so d counts as no node's child. O(n).
 inline void find_surroundings(const int* heads, int n, std::vector<Surroundings>& out) {
     out.assign(static_cast<std::size_t>(n) + 1, {});
     std::vector<int> inner(static_cast<std::size_t>(n) + 1, -1);
@@ -52,15 +52,15 @@ class Labeler {
 public:
     explicit Labeler(const Model& model) : model_(&model) {}
 
-    // InputError where the templates look at a guide's trees or at clusters, and the sentence has none.
+    // Throws InputError if the templates read a guide's trees or clusters that the sentence does not have.
     void load(const feature::Sentence& sentence, const float* weights) {
         feature::require_inputs(model_->templates, sentence);
         sentence_ = sentence;
         weights_ = weights;
     }
 
-    // Appends the starts of the rows of all features of an arc and has them fetched from memory, so that rows are best found some
-    // time before they are read. `around.grandparent` etc. are read only if whole_tree.
+    // Appends the starts of the rows of all features of an arc and prefetches them, so call it some time before the rows are read.
+    // `around.grandparent` etc. are read only if whole_tree.
     void find_rows(int dep, const Surroundings& around, bool whole_tree, std::vector<std::uint32_t>& rows) const {
         const std::uint32_t direction = around.head < dep ? 0 : kLeftward;
         const std::uint64_t starts = model_->label_size - static_cast<std::uint32_t>(model_->labels);
@@ -71,7 +71,7 @@ public:
             for (const auto& [role, summand] : t.summands) sum += summand(sentence_, node(sentence_, around, role, dep));
             const auto row = static_cast<std::uint32_t>(sum * starts >> 32) & ~std::uint32_t{feature::kLine - 1};
             rows.push_back(row);
-            // Labels are numbered by how common they are: the first line of a row, nearly always, is what is read.
+            // Labels are numbered by frequency, so reads nearly always touch only the first line of a row.
             if (weights_ != nullptr) __builtin_prefetch(weights_ + row);
         }
     }
@@ -89,7 +89,7 @@ public:
         int label = -1;
         double score = 0.0;
     };
-    // The best of the labels that the tags allow; `gold` >= 0: all others get `cost` on top. Scores times `scale`.
+    // The best of the labels that the tags allow; `gold` >= 0: adds `cost` to all others. Scores times `scale`.
     Best best(std::span<const std::uint32_t> rows, double scale, int head, int dep, int gold, double cost) {
         const auto labels = model_->label_sets.of(sentence_.tags[head], sentence_.tags[dep]);
         sums_.assign(labels.size(), 0);

@@ -1,4 +1,4 @@
-// What a graph parser knows besides its weights, and where the weights lie.
+// The parts of a graph parser other than its weights, and the layout of the weights.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace arbora::graph {
 
-// The labels that a dependent's tag may have under a head's tag: those seen in training; for an unseen pair those seen with the
+// The labels allowed for a dependent's tag under a head's tag: those seen in training. For an unseen pair those seen with the
 // dependent's tag, and for an unseen tag all.
 class LabelSets {
 public:
@@ -60,7 +60,7 @@ struct Model {
     std::uint32_t label_size = 0;  // weights of labels, a power of two
 };
 
-// What is learned at once, and so what a weight vector holds.
+// What is trained together, and so what a weight vector holds.
 enum class Task {
     tree,    // heads: tree_size weights
     joint,   // heads and labels together: tree_size weights, then label_size
@@ -71,7 +71,7 @@ inline std::size_t weight_count(const Model& model, Task task) {
     return (task == Task::labels ? 0 : model.tree_size) + (task == Task::tree ? 0 : model.label_size);
 }
 
-// What a wrong head and a wrong label cost.
+// The costs of a wrong head and a wrong label.
 struct Cost {
     double head = 1.0, label = 1.0;
 };
@@ -87,7 +87,7 @@ struct WeightView {
     const float* tree = nullptr;
     const float* labels = nullptr;
     double scale = 1.0;
-    double label_factor = 1.0;  // of the sums over labels besides, where heads and labels have temperatures of their own
+    double label_factor = 1.0;  // factor of the sums over labels, if heads and labels have different temperatures
 };
 
 inline WeightView view(const Model& model, Task task, const float* data, double scale) {

@@ -8,7 +8,7 @@ std::vector<Heads> RankedTrees::best(Expectations& expectations, int k) {
         return kbest({model_->trees, model_->roots, expectations.arcs().n, dense_.data()}, k, arena_);
     }
     if (model_->trees == Trees::nonprojective)
-        throw InputError("the k best trees of a second-order non-projective parser are not known; expected a parser of projective trees, or of first order");
+        throw InputError("no exact k best trees for second-order non-projective parsers; use projective trees or order=1");
     expectations_ = &expectations;
     scores_.assign(expectations.arc_scores().begin(), expectations.arc_scores().end());
     return split(k);
@@ -40,7 +40,7 @@ bool RankedTrees::solve(const Heads& prefix, Set& set) {
 std::vector<Heads> RankedTrees::split(int k) {
     const int n = expectations_->arcs().n;
     std::vector<Set> open(1);
-    if (!solve({}, open.front())) throw NoTreeError("the arcs that were kept hold no projective tree");
+    if (!solve({}, open.front())) throw NoTreeError("no projective tree exists among the kept arcs");
     std::vector<Heads> trees;
     while (!open.empty()) {
         const auto next = std::max_element(open.begin(), open.end(), [](const Set& a, const Set& b) { return a.score < b.score; });

@@ -1,9 +1,9 @@
-// The k best trees of a sentence over the arcs that are there, exactly.
+// The k best trees of a sentence over the kept arcs, exactly.
 //
-// First order: the k-best charts and arborescences of trees/. Second-order projective: Lawler's partition [lawler-1972]. The
-// trees other than the best fall into n sets: those that have the best tree's heads up to a word, and another at that word. Each set's
-// best tree is an argmax over fewer arcs; the best of all is the next tree, and its own set is split again. k n argmaxes.
-// Ties go to the set that was split off first.
+// First order: the k-best charts and arborescences of trees/. Second-order projective: Lawler's partition [lawler-1972]. The trees
+// other than the best fall into n sets: those that share the best tree's heads up to a word and differ at that word. Each set's
+// best tree is an argmax over fewer arcs. The best of all is the next tree, and its set is split again. k n argmaxes. Ties go to
+// the set that was split off first.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@ class RankedTrees {
 public:
     explicit RankedTrees(const Model& model) : model_(&model) {}
 
-    // Up to k trees, best first, all different. InputError for second-order non-projective models.
+    // Up to k different trees, best first. Throws InputError for second-order non-projective models.
     std::vector<Heads> best(Expectations& expectations, int k);
 
 private:
-    // A set of trees by its best one: words before `from` have its heads, word `from` has none of `forbidden`.
+    // A set of trees, represented by its best one: words before `from` have its heads, word `from` has none of `forbidden`.
     struct Set {
         double score = 0.0;
         Heads heads;
@@ -29,7 +29,7 @@ private:
         std::vector<int> forbidden;
     };
 
-    // The best tree of a set, whose words before `from` hang as in `prefix`; false where it is empty.
+    // The best tree of a set whose words before `from` have the heads of `prefix`; false if it is empty.
     bool solve(const Heads& prefix, Set& set);
     std::vector<Heads> split(int k);
 

@@ -1,8 +1,8 @@
-// The probability of each head of a word given the rest of a tree: what is known where sums over all trees are not.
+// The probability of each head of a word given the rest of a tree, for models without sums over all trees.
 //
-// Each word in turn is hung on each of its heads that is not below it, and P(head) is proportional to exp(score of that tree).
-// With a single root, a new root takes the old one below itself, at the best place, and a root that gets a head gives its place to its
-// dependent on the way to that head. O(n k) trees with k arcs per word, O(n k) for the score of each.
+// Each word in turn is attached to each of its heads that is not below it, and P(head) is proportional to exp(score of that tree).
+// With a single root, a new root takes the old one as its dependent, at the best place. A root that gets a head gives its place to
+// its dependent on the path to that head. O(n k) trees with k arcs per word, O(n k) for the score of each.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ public:
         root_ = static_cast<int>(std::find(heads_.begin() + 1, heads_.end(), 0) - heads_.begin());
     }
 
-    // The score of the tree with d on h; minus infinity where that is none.
+    // The score of the tree with d attached to h; minus infinity if that is no tree.
     double score(int d, int h);
 
 private:
@@ -51,7 +51,7 @@ private:
     int root_ = 0;
 };
 
-// One number per arc; expectations: loaded. heads: a tree of the set's arcs.
+// One number per arc; expectations: loaded. heads: a tree of arcs in the set.
 std::vector<double> reattachment_probabilities(Expectations& expectations, Roots roots, const int* heads);
 
 }  // namespace arbora::graph

@@ -1,4 +1,4 @@
-// What all parsers share over many sentences: the check of gold trees, the loop that parses, and learners' questions.
+// Shared by all parsers over many sentences: the check of gold trees, the parse loop, and learners' queries.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace arbora::graph {
 
-// What a learner needs of gold trees.
+// A learner's requirements on gold trees.
 struct GoldNeeds {
-    const std::vector<ArcSet>* arcs = nullptr;  // that hold all gold arcs; null: no matter
+    const std::vector<ArcSet>* arcs = nullptr;  // sets that hold all gold arcs; null: not required
     int labels = 0;                             // > 0: each word has a label below this
     bool heads = true;                          // each word has a head
     bool projective = false;
@@ -51,7 +51,7 @@ inline void check_shape(std::size_t s, std::span<const std::int32_t> heads, cons
         fail(s, static_cast<std::size_t>(found - crossed.begin()) + 1, "expected a projective tree, got crossing arcs; projectivize first");
 }
 
-// InputError unless the arcs are those of these sentences, by their numbers of words.
+// Throws InputError unless the arcs match the sentences by their numbers of words.
 inline void check_lengths(const feature::Encoded& sentences, const std::vector<ArcSet>& arcs) {
     if (arcs.size() != sentences.size())
         throw InputError("arcs: expected " + std::to_string(sentences.size()) + " sentences, got " + std::to_string(arcs.size()));
@@ -61,7 +61,7 @@ inline void check_lengths(const feature::Encoded& sentences, const std::vector<A
                              std::to_string(arcs[s].n) + "; pass the arcs kept for these sentences");
 }
 
-// InputError names the first word that does not fit.
+// Throws InputError that names the first bad word.
 inline void check_gold(const feature::Encoded& sentences, const GoldNeeds& needs) {
     std::vector<std::int32_t> scratch;
     for (std::size_t s = 0; s < sentences.size(); ++s) {
@@ -73,10 +73,10 @@ inline void check_gold(const feature::Encoded& sentences, const GoldNeeds& needs
 }
 
 struct Parsed {
-    std::vector<std::int32_t> heads, labels;  // one per word, all sentences in a row; labels -1 where there are none
+    std::vector<std::int32_t> heads, labels;  // one per word, all sentences in a row; labels -1 if there are none
 };
 
-// parse(worker, s, heads, labels) for each sentence s, where heads[0..n] and labels[0..n] are -1 before.
+// parse(worker, s, heads, labels) for each sentence s; heads[0..n] and labels[0..n] are -1 before.
 template <class Worker, class Parse>
 Parsed parse_each(const feature::Encoded& sentences, std::vector<Worker>&& workers, Parse&& parse) {
     Parsed parsed{std::vector<std::int32_t>(sentences.words()), std::vector<std::int32_t>(sentences.words(), -1)};
@@ -89,7 +89,7 @@ Parsed parse_each(const feature::Encoded& sentences, std::vector<Worker>&& worke
     return parsed;
 }
 
-// Questions about the sentences of a treebank. Holds no copy of them.
+// Queries about the sentences of a treebank, which it does not copy.
 template <class Self, class Worker>
 class TreebankQuestions : public BatchQuestions<Self, Worker> {
 public:

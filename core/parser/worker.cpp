@@ -124,11 +124,11 @@ void Worker::score_labels(const WeightView& weights, bool cost_augmented) {
 
 void Worker::decode(int* heads) {
     const bool every_arc = arcs_ == &every_arc_;
-    // The dense charts are the faster ones where every arc is there; without siblings, non-projective trees need no chart.
+    // Dense charts are faster if all arcs are kept; without siblings, non-projective trees need no chart.
     if (!model_->siblings && (every_arc || model_->trees == Trees::nonprojective)) return decode_dense(heads);
     if (!decode_sparse(heads)) {
-        if (model_->trees == Trees::projective) throw NoTreeError("the arcs that were kept hold no projective tree");
-        decode_dense(heads);  // heads that are given may cross: then the climb starts from the best tree by arcs alone
+        if (model_->trees == Trees::projective) throw NoTreeError("no projective tree exists among the kept arcs");
+        decode_dense(heads);  // given heads may cross: then start hill climbing from the best first-order tree
     }
     if (model_->trees == Trees::nonprojective) {
         const float* grand = model_->grandparents ? grand_scores_.data() : nullptr;
@@ -187,7 +187,7 @@ Answer Worker::tree_answer(Task task, const int* heads, const int* labels) {
             add_arc(gold_[d], d, 1.0F, answer.difference);
             add_arc(heads[d], d, -1.0F, answer.difference);
         }
-        // "None" is named by the head, so equal names are equal parts only under equal heads.
+        // "None" is represented by the head, so equal names mean equal parts only under equal heads.
         if (model_->siblings && (other_head || inner_[d] != gold_inner_[d])) {
             add_sibling(gold_[d], d, gold_inner_[d], 1.0F, answer.difference);
             add_sibling(heads[d], d, inner_[d], -1.0F, answer.difference);

@@ -1,4 +1,4 @@
-// Parses and answers for one sentence at a time; keeps its memory between sentences. One per thread.
+// Parses and answers queries for one sentence at a time; keeps its memory between sentences. One per thread.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace arbora::graph {
 // The chart with grandparents takes O(n^2 k) space; longer sentences are decoded without them.
 inline constexpr int kLongestWithGrandparents = 600;
 
-// No sum over the parts of a tree overflows.
+// With this limit, no sum over the parts of a tree overflows.
 inline constexpr float kLargestScore = 1e30F;
 
-// Parts of siblings and grandparents that a sentence may have; with all arcs there are n^3 of them.
+// The limit on sibling and grandparent parts per sentence; with all arcs there are n^3 of them.
 inline constexpr std::size_t kMostParts = std::size_t{1} << 27;
 
 inline void require_room(std::size_t parts, int words) {
@@ -28,14 +28,14 @@ inline void require_room(std::size_t parts, int words) {
                          " second-order parts, more than there is room for: prune arcs first, or split the sentence");
 }
 
-// InputError where a score is not finite or beyond all bounds: charts would not know what to make of it.
+// Throws InputError if a score is not finite or too large for charts.
 inline void require_finite(const std::vector<float>& scores) {
     bool good = true;
     for (const float score : scores) good &= std::abs(score) <= kLargestScore;  // false for NaN, too
     if (!good) throw InputError("scores: expected finite numbers of at most 1e30, got others; the weights are damaged, or learning diverged");
 }
 
-// Scores over an ArcSet, as parts of hill climbing.
+// Scores over an ArcSet, in the form that hill climbing reads.
 struct SparseParts {
     const ArcSet& arcs;
     const Sides& sides;
@@ -61,20 +61,20 @@ struct SparseParts {
 
 class Worker {
 public:
-    // A wrong label costs as much on a wrong head as on the right one.
+    // A wrong label costs the same on a wrong head as on the right one.
     explicit Worker(const Model& model, const Cost& cost = {})
         : model_(&model), cost_(cost), extractor_(model.templates), labeler_(model) {}
 
-    // Fills heads[0..n] and, where the model has labels and the weights are there, labels[0..n]. arcs: null for all.
+    // Fills heads[0..n] and, if the model has labels and their weights are loaded, labels[0..n]. arcs: null for all.
     // staged: labels are chosen on the finished tree, else together with it.
     void parse(const feature::Sentence& sentence, const ArcSet* arcs, const WeightView& weights, bool staged, int* heads, int* labels);
 
-    // Up to k predictions, best first (k = 1 unless asked for several); cost_augmented adds the cost of each wrong word to its score.
+    // Up to k predictions, best first; cost_augmented adds the cost of each wrong word to its score.
     std::vector<Answer> answers(const feature::Sentence& sentence, const ArcSet* arcs, const WeightView& weights, Task task,
                                 bool cost_augmented, int k);
 
-    // The best few heads of every word by first-order scores, and the word before it: where `among` is null, for all arcs, a tree is
-    // always left. O(n^2).
+    // The best few heads of every word by first-order scores, and the previous word. If `among` is null, that is, all arcs, a tree
+    // is always left. O(n^2).
     void prune(const feature::Sentence& sentence, const ArcSet* among, const WeightView& weights, int keep, double within, ArcSet& kept);
 
     // One score per arc (times scale), and per sibling part.
@@ -85,7 +85,7 @@ public:
     const std::vector<float>& sibling_scores() const { return sibling_scores_; }
     const GrandParts& grand_parts() const { return grand_parts_; }
     const std::vector<float>& grand_scores() const { return grand_scores_; }
-    // sides(), which score() makes only where there are siblings.
+    // sides(), which score() makes only for models with siblings.
     void find_sides() { sides_.build(*arcs_); }
 
     // Calls visit.arc(head, dep, score), visit.sibling(head, dep, inner, score) and visit.grandparent(grandparent, head, dep, score)
@@ -100,7 +100,7 @@ public:
         if (model_->siblings) sides_.each_part([&](int h, int d, int inner, std::size_t part) { visit.sibling(h, d, inner, sibling_scores_[part]); });
     }
 
-    // The features of one part, into `entries`, each `count` times.
+    // Adds the features of one part to `entries`, each `count` times.
     void add_arc(int head, int dep, float count, std::vector<SparseEntry>& entries) const {
         extractor_.visit_arc(head, dep, [&](std::uint32_t place) { entries.emplace_back(place, count); });
     }
@@ -141,7 +141,7 @@ private:
     BestTree best_tree_;
     Arena arena_;
     std::vector<float> arc_scores_, sibling_scores_, grand_scores_, label_scores_;
-    std::vector<int> arc_labels_;  // the best label of each arc, where heads and labels are chosen together
+    std::vector<int> arc_labels_;  // the best label of each arc, if heads and labels are chosen together
     std::vector<std::uint32_t> label_rows_;
     std::vector<double> dense_arcs_, dense_siblings_;
     std::vector<int> gold_, heads_, labels_, inner_, gold_inner_;

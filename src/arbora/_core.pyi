@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 def stop_native(stop: bool) -> None:
     """
-    Stop all native calls of this process that take long with StoppedError, and those that begin later, until it is taken back.
+    Stop all long native calls of this process, present and future, until it is revoked; they raise StoppedError.
     """
 
 class StopFlag:
     """
-    Within `with flag:`, `flag.stop()` from another thread stops native calls that take long with StoppedError.
+    Within `with flag:`, `flag.stop()` from another thread stops long native calls; they raise StoppedError.
     """
 
     def __init__(self) -> None: ...
 
     def stop(self) -> None:
-        """Stop what runs in the block, and what begins later in it."""
+        """Stop all running and later calls in the block."""
 
     @property
     def is_set(self) -> bool:
@@ -159,7 +159,7 @@ def in_family(heads: list[int], trees: Trees, roots: Roots) -> bool:
     """Is this a tree of the family? Heads lie in 0..n."""
 
 def check(arcs: list[numpy.typing.NDArray[numpy.float64]], siblings: list[numpy.typing.NDArray[numpy.float64]] | None, grandparents: list[numpy.typing.NDArray[numpy.float64]] | None, grandsiblings: list[numpy.typing.NDArray[numpy.float64]] | None, trees: Trees, roots: Roots) -> None:
-    """InputError where a score that counts is NaN or too large."""
+    """Raises InputError if a score that is not ignored is NaN or too large."""
 
 def ready_axes(arcs: list[Any]) -> int:
     """
@@ -167,10 +167,10 @@ def ready_axes(arcs: list[Any]) -> int:
     """
 
 def instruction_set() -> str:
-    """The vector instructions that inference uses here."""
+    """The vector instruction set that inference uses on this machine."""
 
 class Encoded:
-    """Sentences as numbers; see arbora.data.encode."""
+    """Sentences as ids; see arbora.data.encode."""
 
     def __init__(self, columns: ConllColumns, tags: Sequence[str], labels: Sequence[str], ignored: Sequence[str] = [], clusters: Clusters | None = None) -> None: ...
 
@@ -199,7 +199,7 @@ class Encoded:
     def has_guide(self) -> bool: ...
 
     def is_annotated(self, task: str) -> bool:
-        """Whether every word has a head and, where the task has labels, a label."""
+        """Whether every word has a head and, if the task has labels, a label."""
 
     def seen_labels(self, labels: int) -> numpy.typing.NDArray[numpy.uint8]: ...
 
@@ -209,7 +209,7 @@ class Pruning:
     def __init__(self, rule: str = 'margin', keep: int = 1, within: float = 0.0, alpha: float = 0.0) -> None: ...
 
 class KeptArcs:
-    """The arcs that a pruner left."""
+    """The arcs kept by a pruner."""
 
     def __len__(self) -> int: ...
 
@@ -219,7 +219,7 @@ class KeptArcs:
     def heads_of(self, sentence: int, dep: int) -> list[int]: ...
 
     def restore_gold(self, sentences: Encoded) -> int:
-        """Puts the arcs of the gold trees back; returns how many were missing."""
+        """Restores the arcs of the gold trees; returns how many were missing."""
 
 class GraphModel:
     """
@@ -240,7 +240,7 @@ class GraphModel:
 
 class FilterQuestions:
     """
-    What a learner may ask about the filter loss of a treebank; see arbora.problems.filter.
+    A learner's queries about the filter loss of a treebank; see arbora.problems.filter.
     """
 
     def __init__(self, model: GraphModel, sentences: Encoded, alpha: float, among: int, threads: int) -> None: ...
@@ -255,7 +255,7 @@ class FilterQuestions:
     def total(self, examples: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
 
 class GraphQuestions:
-    """What a learner may ask about a treebank; see arbora.problems.graph."""
+    """A learner's queries about a treebank; see arbora.problems.graph."""
 
     def __init__(self, model: GraphModel, sentences: Encoded, task: str, arcs: KeptArcs | None, threads: int, cost: tuple[float, float]) -> None: ...
 
@@ -303,7 +303,7 @@ def exchange_classes(text: numpy.typing.NDArray[numpy.int32], start: numpy.typin
 
 class GraphConfidence:
     """
-    What GraphJudge found, all sentences in a row; see core/parser/confidence.hpp.
+    Results of GraphJudge, all sentences in a row; see core/parser/confidence.hpp.
     """
 
     @property
@@ -346,7 +346,7 @@ class GraphConfidence:
     def label_table(self) -> numpy.typing.NDArray[numpy.float64]: ...
 
 class GraphJudge:
-    """A graph parser that says how sure it is; see arbora.parsing.parsed."""
+    """Confidence of a graph parser; see arbora.parsing.parsed."""
 
     def __init__(self, model: GraphModel, tree: numpy.typing.NDArray[numpy.float32], labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, pruner_weights: numpy.typing.NDArray[numpy.float32] | None, pruning: Pruning) -> None: ...
 
@@ -369,7 +369,7 @@ class CubeModel:
     def kbest(self, sentences: Encoded, tree: numpy.typing.NDArray[numpy.float32], labels: numpy.typing.NDArray[numpy.float32] | None, label_filter: numpy.typing.NDArray[numpy.float32] | None, pruner: GraphModel | None, pruner_weights: numpy.typing.NDArray[numpy.float32] | None, pruning: Pruning, k: int, keep_heads: bool, threads: int) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]: ...
 
 class CubeQuestions:
-    """What a learner may ask about a treebank; see arbora.problems.cube."""
+    """A learner's queries about a treebank; see arbora.problems.cube."""
 
     def __init__(self, model: CubeModel, sentences: Encoded, arcs: KeptArcs | None, label_filter: numpy.typing.NDArray[numpy.float32] | None, update: str, threads: int, cost: tuple[float, float]) -> None: ...
 
@@ -388,7 +388,7 @@ class CubeQuestions:
 
 class SparseVector:
     """
-    Indices that ascend without repeats, each with a value that is not zero.
+    Ascending distinct indices with nonzero values.
     """
 
     def __init__(self, indices: numpy.typing.ArrayLike, values: numpy.typing.ArrayLike) -> None:
@@ -443,7 +443,7 @@ class Weights:
         """w *= factor"""
 
     def tick(self, count: float = 1.0) -> None:
-        """Count w, as it is, in the average."""
+        """Add the present w to the average."""
 
     def dot(self, x: SparseVector) -> float:
         """<w, x>"""
@@ -467,7 +467,7 @@ class Weights:
 
 class Adagrad:
     """
-    Steps whose length is adapted to each weight, with an L2 penalty paid when a weight is touched.
+    Steps with an adaptive size per weight, and an L2 penalty that is applied when a weight changes.
     """
 
     def __init__(self, size: int, rate: float, penalty: float, floor: float) -> None: ...
@@ -476,7 +476,7 @@ class Adagrad:
         """One step on w against the gradient -factor * ascent."""
 
     def settle(self, w: Weights) -> None:
-        """Every weight pays the penalty of all steps so far."""
+        """Apply the penalty of all steps so far to every weight."""
 
     def state(self) -> dict[str, Any]:
         """For `from_state`."""
@@ -518,7 +518,7 @@ class MulticlassExamples:
 
     @property
     def width(self) -> int:
-        """The number of columns, that of the bias included."""
+        """The number of columns, including the bias."""
 
     def scores(self, weights: numpy.typing.NDArray[numpy.float32], classes: int, threads: int) -> numpy.typing.NDArray[numpy.float64]:
         """
@@ -540,7 +540,7 @@ class MulticlassCandidates:
 
 class MulticlassQuestions:
     """
-    What a learner may ask about classes of examples; see arbora.problems.multiclass.
+    A learner's queries about classes of examples; see arbora.problems.multiclass.
     """
 
     def __init__(self, examples: MulticlassExamples, right: numpy.typing.NDArray[numpy.int32], costs: numpy.typing.NDArray[numpy.float64], threads: int) -> None: ...
@@ -567,14 +567,14 @@ def quadratic_expansion(offsets: numpy.typing.NDArray[numpy.int64], columns: num
 
 class NetworkStates:
     """
-    What a network's LSTM, or another encoder, says of the words of some sentences.
+    States of the words of some sentences, from a network's LSTM or another encoder.
     """
 
     def __len__(self) -> int: ...
 
 class Network:
     """
-    The forward pass of a neural parser; words in, scores of arcs, labels and tags out, or the best of them.
+    The forward pass of a neural parser: from words to scores of arcs, labels and tags, or to the best of them.
     """
 
     def __init__(self, tensors: dict[str, numpy.typing.NDArray[numpy.float32] | numpy.typing.NDArray[numpy.int8]], vectors: numpy.typing.NDArray[numpy.int8], scales: numpy.typing.NDArray[numpy.float32], outputs: list[str], quantized: bool = False) -> None:
@@ -596,7 +596,7 @@ class Network:
 
     def given(self, lengths: numpy.typing.NDArray[numpy.int32], rows: numpy.typing.NDArray[numpy.float32]) -> NetworkStates:
         """
-        The states that another encoder gives: rows has those of all words, (words, size).
+        States from another encoder: rows holds those of all words, (words, size).
         """
 
     def arcs(self, states: NetworkStates, threads: int) -> list[numpy.typing.NDArray[numpy.float64]]:
@@ -640,7 +640,7 @@ def lstm_backward(given: numpy.typing.NDArray[numpy.float32], gates: numpy.typin
     """
 
 class SequenceBatch:
-    """Sentences as places of features; see arbora.problems.sequence."""
+    """Sentences as places of features in the weights; see arbora.problems.sequence."""
 
     def __len__(self) -> int: ...
 
@@ -651,13 +651,13 @@ class SequenceBatch:
     def features(self) -> int: ...
 
     def places(self) -> numpy.typing.NDArray[numpy.uint32]:
-        """Of all features of all words in a row."""
+        """The features of all words in a row."""
 
     def set_labels(self, labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gold: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
-        """How many labels each word may have, and its right one (-1: not known)."""
+        """The number of labels each word may have, and its gold label (-1: unknown)."""
 
 class SequenceModel:
-    """A table of weights for labels of words, and for pairs of neighbours."""
+    """A table of weights for labels of words and for pairs of adjacent labels."""
 
     def __init__(self, bits: int, labels: int, transitions: bool) -> None: ...
 
@@ -669,7 +669,7 @@ class SequenceModel:
 
 class SequenceQuestions:
     """
-    What a learner may ask about labelled sentences; see arbora.problems.sequence.
+    A learner's queries about labelled sentences; see arbora.problems.sequence.
     """
 
     def __init__(self, model: SequenceModel, batch: SequenceBatch, threads: int) -> None: ...
@@ -729,11 +729,11 @@ def edit_script(form: str, lemma: str) -> str:
     """How the word becomes its lemma."""
 
 def check_script(text: str) -> None:
-    """InputError where a text is no edit script."""
+    """Raises InputError for a text that is not an edit script."""
 
 def apply_scripts(columns: ConllColumns, scripts: Sequence[str], chosen: numpy.typing.NDArray[numpy.int32]) -> ConllColumns:
     """
-    The same sentences with the lemmas that scripts make; the word in small letters where one does not fit.
+    The same sentences with lemmas made by scripts; the word in lower case if its script does not apply.
     """
 
 class TransitionModel:
@@ -750,7 +750,7 @@ class TransitionModel:
 
 class TransitionQuestions:
     """
-    What a learner may ask about a treebank; see arbora.problems.transition.
+    A learner's queries about a treebank; see arbora.problems.transition.
     """
 
     def __init__(self, model: TransitionModel, sentences: Encoded, update: str, explores: bool, threads: int, cost: tuple[float, float]) -> None: ...
@@ -773,7 +773,7 @@ SEGMENTER_CHARACTERS: int = 1
 SEGMENTER_FEATURES: int = 1
 
 class SegmentedText:
-    """Words, and where they stand; see arbora.pipeline.segmenter."""
+    """Words and their offsets; see arbora.pipeline.segmenter."""
 
     def take_columns(self) -> ConllColumns: ...
 
@@ -795,7 +795,7 @@ class SegmenterModel:
     def segment(self, text: bytes, *, longest_sentence: int, lines: bool, first_number: int, continues: bool, document: str) -> SegmentedText: ...
 
 class SegmenterTrainer:
-    """Learns a SegmenterModel from texts; see arbora.pipeline.segmenter."""
+    """Trains a SegmenterModel on texts; see arbora.pipeline.segmenter."""
 
     def __init__(self, texts: list[tuple[bytes, numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint8], dict[int, list[list[int]]]]], *, bits: int, rate: float, shortcut: float, least_seen: int, least_precision: float, seed: int) -> None: ...
 

@@ -78,7 +78,7 @@ void Worker::take(int rank) {
 }
 
 void Worker::take_best_of_arcs() {
-    if (!crossing()) throw NoTreeError("the arcs that were kept hold no projective tree");
+    if (!crossing()) throw NoTreeError("no projective tree exists among the kept arcs");
     const Parts& parts = search_.parts();
     const auto nodes = static_cast<std::size_t>(search_.words()) + 1;
     dense_.assign(nodes * nodes, kMinusInfinity);

@@ -120,13 +120,13 @@ private:
                     // Which of them are at fault, as far as that can be told.
                     graph::ArcSet compatible;
                     graph::find_compatible(sentence, Trees::projective, system.roots, compatible);
-                    throw NoTreeError("no tree was found that has the heads that are given; let go of some of them");
+                    throw NoTreeError("no tree found with all given heads; unpin some of them");
                 }
                 return found;
             }
         }
         if (keep_heads && std::any_of(sentence.heads + 1, sentence.heads + sentence.n + 1, [](int head) { return head >= 0; }))
-            throw InputError("keep_heads: expected the system arc-eager, got another; only it knows after which moves given heads can still be had");
+            throw InputError("keep_heads: only the system arc-eager supports given heads");
         return run(search::Unrestricted{});
     }
     template <class S>
