@@ -152,7 +152,6 @@ def test_the_output_name_sets_the_format(arbora, small_treebank, tmp_path):
         "x.conll.gz": "conllx",
         "x.conllu": "same",
         "x.conllu.gz": "same",
-        "x.txt": "same",
         "x": "same",
     }.items():
         out = tmp_path / name

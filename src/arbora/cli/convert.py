@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, get_args
 
 import typer
 
@@ -10,9 +10,13 @@ from arbora.cli import options
 from arbora.cli.console import results_to, say_skipped
 from arbora.cli.files import existing, not_an_input
 from arbora.data import treebank
+from arbora.data.columns import Columns, columns_of
+from arbora.data.raw_text import raw_text
 from arbora.integrations import table
+from arbora.storage.files import open_output
 
-Target: TypeAlias = Literal["auto", "conllu", "conllx", "same"]
+Target: TypeAlias = Literal["auto", "conllu", "conllx", "text", "same"]
+TEXT = ".txt"
 
 
 def command(
@@ -22,8 +26,9 @@ def command(
     output: options.Output,
     to: Target = typer.Option(
         "auto",
-        help="Output format; same copies the input byte for byte. auto: by OUT's name (.conllu, .conllx "
-        "or .conll, each with or without .gz; .parquet), else same.",
+        help="Output format; text: the running text alone; same copies the input byte for byte. auto: by "
+        "OUT's name (.conllu, .conllx, .conll or .txt, each with or without .gz; .parquet), same if OUT has "
+        "no ending or that of IN.",
     ),
     format: options.Format = "auto",  # noqa: A002
     lenient: options.Lenient = False,
@@ -39,10 +44,16 @@ def command(
     - `arbora convert da.conll -o da.conllu.gz`
     - `arbora convert en.conllu -o - --to conllx | head`
     - `arbora convert en.conllu -o en.parquet`
+    - `arbora convert en.conllu -o en.txt`
     """
     not_an_input(output, [source])
+    to = _target(source, output, to)
     if table.is_parquet(source):
         _from_table(source, output, to, plain=not lenient and (format, roots) == ("auto", "multi"))
+    elif to == "text":
+        reader = treebank.ColumnReader(source, format=format, lenient=lenient, roots=roots)
+        _write_text(Columns.concat([*treebank.unless_all_bad(reader)], reader.source), output)
+        say_skipped(reader.skipped, reader.source)
     elif table.is_parquet(output) and to == "auto":
         reader = treebank.ColumnReader(source, format=format, lenient=lenient, roots=roots)
         with table.parquet_writer(output) as writer:
@@ -56,12 +67,43 @@ def command(
         say_skipped(reader.skipped, reader.source)
 
 
+def _target(source: str, output: str, to: Target) -> Target:
+    """What to write; an error of the command line if the ending of OUT names no format."""
+    ending = treebank.ending_of(output)
+    if (
+        to != "auto"
+        or output == "-"
+        or table.is_parquet(output)
+        or ending in ("", treebank.ending_of(source))
+    ):
+        return to
+    if ending == TEXT:
+        return "text"
+    if ending not in treebank.FORMAT_OF_ENDING:
+        known = ", ".join([*treebank.FORMAT_OF_ENDING, TEXT])
+        raise typer.BadParameter(
+            f"{output}: unsupported output format {ending}; expected a name that ends in {known} (each also "
+            f"with .gz) or .parquet, or --to, which allows any name: {', '.join(get_args(Target)[1:])}"
+        )
+    return "auto"
+
+
+def _write_text(columns: Columns, output: str) -> None:
+    """The running text, with an empty line before paragraphs and documents."""
+    text = raw_text(columns).text
+    with open_output(output) as stream:
+        stream.write(f"{text}\n".encode() if text else b"")
+
+
 def _from_table(source: str, output: str, to: Target, *, plain: bool) -> None:
     if not plain:
         raise typer.BadParameter(f"{source}: --format, --lenient and --roots are not for tables")
     if table.is_parquet(output) or to == "same":
         raise typer.BadParameter(f"{source} is a table already; copy it, or name a .conllu or .conllx file")
     sentences = table.read_parquet(source)
+    if to == "text":
+        _write_text(columns_of(sentences, source), output)
+        return
     if to == "conllx" or (to == "auto" and treebank.ending_of(output) in (".conllx", ".conll")):
         sentences = map(treebank.conllu_to_conllx, sentences)
     treebank.write(sentences, results_to(output), layout="standard")

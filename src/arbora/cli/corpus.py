@@ -40,6 +40,7 @@ NEVER = {
     "lenient": "--lenient",
     "input_format": "--input-format",
     "offsets": "--offsets",
+    "sort": "--sort",
 }
 """Parameters that a corpus does not have."""
 

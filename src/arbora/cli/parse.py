@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import Literal
 
 import numpy as np
 import typer
 
+from arbora.annotation.doubt import sentence_doubts
 from arbora.cli import options
 from arbora.cli.console import counted, draws_bars, say, say_skipped, show_seconds
 from arbora.cli.corpus import corpus_format, is_corpus, parse_corpus, reject_corpus_options
@@ -31,6 +33,7 @@ from arbora.inference.queries import MOST_TREES
 from arbora.integrations.table import is_parquet
 from arbora.interfaces import Query
 from arbora.parsing.ensemble import Combined, ensemble
+from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import load
 from arbora.pipeline.writing import Request, open_table_sink
 from arbora.progress import Observer, Silent
@@ -75,6 +78,10 @@ def command(
     keep_heads: bool = options.flag(
         "--keep-heads: Keep the heads of INPUT, with their labels, and find the best tree with them."
     ),
+    sort: Literal["text", "doubt"] = typer.Option(
+        "text",
+        help="Order of the sentences. text: as in INPUT; doubt: those that the model doubts most first.",
+    ),
     threads: options.Threads = 1,
     lenient: options.Lenient = False,
     input_format: options.InputFormat = typer.Option(
@@ -117,7 +124,7 @@ def command(
     parsed with their own tags, and every other byte stays the same; those without UPOS are tagged first.
 
     Sentences are read, parsed and written in order, a megabyte at a time, so a file of any length
-    takes the same memory. The output file appears only when it is complete.
+    takes the same memory, unless they are sorted. The output file appears only when it is complete.
 
     With several inputs, a folder, or `-o FOLDER/`, a corpus is parsed on all cores or on a cluster, each file
     or part of a file to a file in FOLDER. The same command, given again, parses only what is missing.
@@ -133,6 +140,7 @@ def command(
     - `arbora parse in.conllu -m da.arbora --probabilities --decode minimum-risk -o out.conllu`
     - `arbora parse in.conllu -m one.arbora -m two.arbora -m three.arbora -o out.conllu`
     - `arbora parse in.conllu -m one.arbora -m two.arbora --weights 2,1 -o out.conllu`
+    - `arbora parse in.conllu -m da.arbora --sort doubt --format tree | less`
     - `arbora parse texts/ more/*.jsonl.gz -o parsed/ --workers 8`
     """
     if is_corpus(sources, output):
@@ -178,7 +186,7 @@ def command(
     parser = (
         parsers[0] if len(parsers) == 1 else ensemble(parsers, numbers, watch=None if quiet else gains.count)
     )
-    if probabilities:
+    if probabilities or sort == "doubt":
         parser.require(Query.MARGINALS)
     reader = open_reader(source, pipelines[0], input_format, lenient=lenient, offsets=offsets, lines=lines)
     for_text = {"--offsets": offsets, "--lines": lines}
@@ -195,14 +203,15 @@ def command(
     )
     with sink as put, _bar(quiet=quiet or draws(output)) as observer:
         observer.begin(reader.source)
-        for read in reader:
-            columns = pipelines[0].prepare(read, retag=retag, threads=threads)
+        prepared = (pipelines[0].prepare(read, retag=retag, threads=threads) for read in reader)
+        for columns in _most_doubtful_first(prepared, parser, request) if sort == "doubt" else prepared:
             try:
                 put(columns)
             except NoTreeError:
-                columns = with_trees(parsers[0], columns, lenient=lenient)
-                put(columns)
-                tally.skipped += len(read) - len(columns)
+                fitting = with_trees(parsers[0], columns, lenient=lenient)
+                put(fitting)
+                tally.skipped += len(columns) - len(fitting)
+                columns = fitting
             tally.count(columns)
             observer.advance(len(columns))
     say_skipped(reader.skipped + tally.skipped, reader.source)
@@ -215,6 +224,16 @@ def command(
         say(f"{reader.source}: {tally.summary()}")
     for line in gains.lines():
         say(line)
+
+
+def _most_doubtful_first(pieces: Iterable[Columns], parser: Parser, request: Request) -> Iterator[Columns]:
+    """The sentences of all pieces, those with the most expected errors per word first."""
+    columns = [*pieces]
+    if not columns:
+        return
+    doubts = [sentence_doubts([trees[0] for trees in request.parsed(parser, piece)]) for piece in columns]
+    order = np.argsort(-np.concatenate(doubts), kind="stable")
+    yield from Columns.concat(columns).select(order).pieces()
 
 
 UNCALIBRATED = (
