@@ -1,6 +1,7 @@
 """`arbora select`, `arbora split`, `arbora parse --sort`, and `arbora convert` to text."""
 
 import json
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -102,7 +103,7 @@ def test_split_is_whole_seeded_and_in_order(arbora, invented, tmp_path):
     assert [part["sentences"] for part in json.loads(found.stdout)] == [64, 8, 8]
     whole = sentences(invented[0].read_text())
     parts = [sentences((tmp_path / f"part-{name}.conllu").read_text()) for name in ("train", "dev", "test")]
-    assert sorted(sum(parts, [])) == sorted(whole)
+    assert sorted(chain.from_iterable(parts)) == sorted(whole)
     columns = read_columns(invented[0])
     assert all(np.all(np.diff(part) > 0) for part in split_sentences(columns, [8, 1, 1]))
     again = split_sentences(columns, [8, 1, 1], seed=1)
