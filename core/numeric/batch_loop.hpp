@@ -1,5 +1,5 @@
-// The one loop over examples behind every learner's questions: a worker per thread answers, and answers are summed in the order of
-// the examples. Nothing depends on the number of threads.
+// The one loop over examples for every learner's queries: a worker per thread answers, and answers are summed in the order of the
+// examples. Results do not depend on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 
 namespace arbora {
 
-// Of one example: the cost of the prediction, and f(gold) - f(prediction) with repeats.
+// For one example: the cost of the prediction, and f(gold) - f(prediction) with repeats.
 struct Answer {
     double loss = 0.0;
     std::vector<SparseEntry> difference;
 };
 
-// Of one example or several, as learners read it.
+// For one example or several, as learners read it.
 struct Reply {
     double loss = 0.0;
     double margin = 0.0;  // <w, difference>
@@ -46,7 +46,7 @@ auto make_workers(int threads, Make&& make) {
     return workers;
 }
 
-// compute(worker, example) for a piece of the examples at a time, so that few results wait; then take(results, first place).
+// compute(worker, example) for a batch of examples at a time, so that few results are in memory; then take(results, first place).
 template <class Result, class Compute, class Take>
 void each_piece(std::span<const std::int64_t> examples, int threads, std::size_t piece, Compute&& compute, Take&& take) {
     for (std::size_t begin = 0; begin < examples.size();) {
@@ -59,8 +59,8 @@ void each_piece(std::span<const std::int64_t> examples, int threads, std::size_t
     }
 }
 
-// A learner's questions. Self has size(), weight_count() and answer(worker, example, weights, options...); the options, such as
-// cost_augmented, are the caller's. For candidates() it has candidate_answers(worker, example, weights, k), too.
+// A learner's queries. Self has size(), weight_count() and answer(worker, example, weights, options...); the options, such as
+// cost_augmented, come from the caller. For candidates() it also has candidate_answers(worker, example, weights, k).
 template <class Self, class Worker>
 class BatchQuestions {
 public:
@@ -102,7 +102,7 @@ public:
     template <class... Options>
     double gradient(const std::vector<std::int64_t>& examples, const Weights& weights, double* gradient, Options... options) {
         double loss = 0.0;
-        // Each thread adds what falls into its part of the table.
+        // Each thread adds the entries in its part of the table.
         const std::size_t share = (self().weight_count() + workers_.size() - 1) / workers_.size();
         each_answers(examples, weights, std::size_t{128}, [&](std::vector<Answer>& answers) {
             for (const Answer& answer : answers) loss += answer.loss;

@@ -1,5 +1,5 @@
-// Dense matrices in float32, laid out for the kernels: a matrix of weights is cut into panels of kPanel columns, each with its rows one
-// after the other, padded by zeros.
+// Dense matrices in float32, laid out for the kernels: a matrix of weights is split into panels of kPanel columns, each with its
+// rows in order, padded with zeros.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct DenseProduct {
     const float* const* starts = nullptr;  // [rows] of [panels · kPanel]: in place of the bias
 };
 
-// One step of an LSTM in training, for `rows` sequences of which the first `old` have a step before this one.
+// One step of an LSTM in training, for `rows` sequences, of which the first `old` have a previous step.
 struct LstmForwardStep {
     std::size_t rows, size, old;
     float* gates;         // [rows, 4 · size], i, f, g, o: becomes their sigmoids, of g the tanh
@@ -31,7 +31,7 @@ struct LstmForwardStep {
     float *cells, *shown, *states;  // [rows, size]; shown is tanh(cells)
 };
 
-// The gradient of that step; the first `later` sequences have a step after it.
+// The gradient of that step; the first `later` sequences have a next step.
 struct LstmBackwardStep {
     std::size_t rows, size, old, later, stride;
     const float *given, *gates, *shown, *before;  // given: [rows, size], of the states

@@ -1,8 +1,8 @@
-// Extended-range positive numbers: mantissa * 2^exponent, both doubles, the exponent a whole number.
+// Extended-range positive numbers: mantissa * 2^exponent, both doubles, the exponent an integer.
 //
-// Sums over trees need the range of a log-domain number (scores of 10^6 on a thousand words give Z near e^(10^9)) and the precision of a
-// plain one: a log-domain value near 10^9 has lost seven digits of its probability. Mantissa and exponent lose none, need no exp or log
-// per addition, and zero is simply mantissa 0.
+// Sums over trees need the range of a log-domain number (scores of 10^6 on a thousand words give Z near e^(10^9)) and the precision
+// of a plain one (a log-domain value near 10^9 has lost seven digits of its probability). Mantissa and exponent lose no digits and
+// need no exp or log per addition; zero is mantissa 0.
 #pragma once
 
 #include <cmath>
@@ -13,12 +13,12 @@
 
 namespace arbora {
 
-// Exponent of zero. Far below any real exponent, and small enough that sums of a few never reach -infinity.
+// Exponent of zero. Far below any other exponent, and small enough that sums of a few never reach -infinity.
 inline constexpr double kZeroExponent = -1e300;
-// Scores beyond this are clamped when exponentiated: a double of this size has no fraction left that could matter.
+// Scores beyond this are clamped when exponentiated: doubles of this size have no significant fraction.
 inline constexpr double kScoreLimit = 0x1p40;
 
-// Scores above this are refused and scores below its negative forbid: their sums could overflow.
+// Scores above this are rejected, and scores below its negative forbid an arc: their sums could overflow.
 inline constexpr double kLargestScore = 1e300;
 
 struct Extended {
@@ -77,7 +77,7 @@ ARBORA_INLINE inline double ratio(Extended a, Extended b) {
     return a.mantissa / b.mantissa * (gap > 0.0 ? std::exp2(gap) : power_of_two(gap));
 }
 
-// What is below the range forbids.
+// Scores below the range forbid.
 ARBORA_INLINE inline double allowed(double score) {
     return score < -kLargestScore ? -std::numeric_limits<double>::infinity() : score;
 }

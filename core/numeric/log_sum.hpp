@@ -1,4 +1,4 @@
-// Sums of exponentials by their logarithms.
+// Sums of exponentials in the log domain.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace arbora {
 
-// log(sum of exp(x)); -infinity for none.
+// log(sum of exp(x)); -infinity for an empty sum.
 inline double log_sum_exp(std::span<const double> values) {
     double largest = -std::numeric_limits<double>::infinity(), sum = 0.0;
     for (const double x : values) largest = std::max(largest, x);

@@ -13,12 +13,12 @@ namespace {
 
 using Numbers = std::span<const double>;
 constexpr double kSlack = 8.0 * std::numeric_limits<double>::epsilon();
-constexpr double kRise = 1e-4;  // the share of what the gradient promises that a step must keep
+constexpr double kRise = 1e-4;  // the minimum rise of a step, as a share of the rise that the gradient predicts
 constexpr double kShortest = 1e-100, kLongest = 1e100;
 constexpr double kGrowth = 100.0;  // of a step's length, at most
 constexpr double kBeyond = 10.0;   // how far a step may lead past equal scores: P is near 1 there, and the gradient near 0
 constexpr int kHalvings = 60;
-constexpr std::size_t kMemory = 8;  // objectives that a step is held against: a long step may lead down before it leads further up
+constexpr std::size_t kMemory = 8;  // number of objectives that a step is compared with: a long step may lead down before it leads further up
 
 class Gram {
 public:
@@ -43,7 +43,7 @@ public:
             for (std::size_t k = 0; k < m_; ++k) out[k] += shared_ * sum + own_ * x[k];
             return;
         }
-        // Row by row, so that it runs in vector registers, and rows of multipliers that are zero cost nothing.
+        // Row by row, for vector registers; rows of multipliers that are zero are skipped.
         for (std::size_t j = 0; j < m_; ++j) {
             if (x[j] == 0.0) continue;
             const double* row = entries_.data() + j * m_;
@@ -66,7 +66,7 @@ double dot(Numbers a, Numbers b) {
 
 // log(1 + Σ e^{-margin}); `probabilities` become those of the candidates.
 double softmax(Numbers margins, std::span<double> probabilities) {
-    double highest = 0.0;  // the right answer's
+    double highest = 0.0;  // the gold answer's
     for (const double margin : margins) highest = std::max(highest, -margin);
     double sum = 0.0;
     for (std::size_t j = 0; j < margins.size(); ++j) sum += probabilities[j] = std::exp(-margins[j] - highest);
@@ -75,7 +75,7 @@ double softmax(Numbers margins, std::span<double> probabilities) {
     return highest == 0.0 ? std::log1p(sum) : highest + std::log(total);
 }
 
-// What is kept of one choice of multipliers.
+// The values computed for one choice of multipliers.
 struct Point {
     explicit Point(std::size_t m) : alpha(m), margins(m), probabilities(m), pull(m) {}
 
@@ -84,7 +84,7 @@ struct Point {
     double gain = 0.0;
 };
 
-// All that follows from point.alpha.
+// Everything computed from point.alpha.
 void evaluate(const LogisticUpdate& update, const Gram& gram, Point& point) {
     std::copy(update.margins.begin(), update.margins.end(), point.margins.begin());
     gram.add_product(point.alpha, point.margins);
@@ -135,7 +135,7 @@ private:
         return sum;
     }
 
-    // The largest slope of the objective in any α_j; at the edge of |α_j| what is left of it there.
+    // The largest slope of the objective in any α_j; at |α_j| = 0, the part that exceeds the prior's.
     double violation() const {
         double worst = 0.0;
         for (std::size_t j = 0; j < gradient_.size(); ++j) {
@@ -155,7 +155,7 @@ private:
         return std::copysign(std::max(0.0, std::abs(a) - length * scale), a);
     }
 
-    // |g|² / <Gg, (diag(p) - pp') Gg>: where a quadratic with the softmax's curvature has its maximum along g, if that is within reach.
+    // |g|² / <Gg, (diag(p) - pp') Gg>: the maximum along g of a quadratic with the softmax's curvature, if it is within reach.
     double first_length() const {
         std::vector<double> along(gradient_.size());
         gram_.add_product(gradient_, along);
@@ -169,7 +169,7 @@ private:
         return std::clamp(curvature > 0.0 ? std::min(most, dot(gradient_, gradient_) / curvature) : most, kShortest, kLongest);
     }
 
-    // How far a step may change any margin: the end of a far too long step would look like a maximum.
+    // The limit on a step's change of any margin: the end of a far too long step would look like a maximum.
     double reach() const {
         double lowest = 0.0;
         for (const double margin : here_.margins) lowest = std::min(lowest, margin);
@@ -183,7 +183,7 @@ private:
         return true;
     }
 
-    // One step, of this length or less; false where none is good enough. The gradient before it is kept in before_.
+    // One step of at most this length; false if none is good enough. before_ keeps the gradient before it.
     bool climb(double& length) {
         recent_[turn_++ % kMemory] = here_.gain - penalty(here_.alpha);
         const double lowest = *std::min_element(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(std::min(turn_, kMemory)));
@@ -197,7 +197,7 @@ private:
             if (!std::isfinite(distance)) continue;
             evaluate(update_, gram_, there_);
             if (!is_within_reach()) continue;
-            // Written so that a gain that is no number is no rise.
+            // Written so that a NaN gain does not count as a rise.
             if (there_.gain - penalty(there_.alpha) >= lowest + kRise * distance / length - slack) {
                 std::swap(here_, there_);
                 std::swap(before_, gradient_);
@@ -208,7 +208,7 @@ private:
         return false;
     }
 
-    // Barzilai and Borwein's: |Δα|² / -<Δα, Δg>; where the gain is not concave on the way, as long as may be.
+    // Barzilai and Borwein's length: |Δα|² / -<Δα, Δg>; if the gain is not concave on the way, the longest allowed.
     double next_length(double last) const {
         double square = 0.0, curvature = 0.0;
         for (std::size_t j = 0; j < gradient_.size(); ++j) {

@@ -1,10 +1,10 @@
-// Logistic online updates for a list of candidates [johansson-2007]: how far the weights move towards the right answer.
+// Logistic online updates for a list of candidates [johansson-2007]: how far the weights move towards the gold answer.
 //
-// The right answer y_0 has the features ψ_0, candidate j of m has ψ_j and the cost c_j > 0. All that is needed of them is
+// The gold answer y_0 has the features ψ_0; candidate j of m has ψ_j and the cost c_j > 0. The update depends only on
 //
 //     d_j = ψ_0 - ψ_j      G_jk = <d_j, d_k>      u_j = <w, d_j>, the margin by which y_0 is ahead
 //
-// since the update is δw = Σ α_j d_j, after which margins are u + Gα and
+// because the update is δw = Σ α_j d_j, after which margins are u + Gα and
 //
 //     P(y_j) = e^{-(u + Gα)_j} / (1 + Σ_k e^{-(u + Gα)_k})          the 1 stands for y_0
 //
@@ -13,13 +13,14 @@
 //     likelihood      log P(y_0)                    scaled prior variance, SPV; the costs are in the s_j, which the caller chooses
 //     expected cost   -log(1 + Σ_j c_j P(y_j))      minimum expected cost, MEC
 //
-// Method: gradient ascent on the gain, each step followed by a proximal step of the prior, which for both priors is a formula in each α_j
-// alone. The first step's length is that of a quadratic with the softmax's curvature along the gradient, later ones are Barzilai and
-// Borwein's. A step is halved until the objective is above the lowest of the last few, so that it never falls below where it began, α = 0.
-// It ends when the slope of the objective is zero, to a tolerance. The likelihood is concave, so its only maximum is found. The expected
-// cost is not: where a wrong answer is far ahead it is flat, and a maximum uphill of α = 0 is found.
+// Method: gradient ascent on the gain, each step followed by a proximal step of the prior, which for both priors is a formula per
+// α_j. The first step's length is that of a quadratic with the softmax's curvature along the gradient; later ones are Barzilai and
+// Borwein's. A step is halved until the objective is above the lowest of the last few, so it never falls below its value at the
+// start, α = 0. The ascent ends when the slope of the objective is zero, to a tolerance. The likelihood is concave, so this is its
+// only maximum. The expected cost is not: it is flat if a wrong answer is far ahead, and the ascent finds a maximum uphill of α =
+// 0.
 //
-// O(m²) per step, of which a few tens are enough; O(m) where G has one value on its diagonal and one off it, as for classes that share
+// O(m²) per step; a few tens of steps suffice. O(m) if G has one value on its diagonal and one off it, as for classes that share
 // one feature vector. O(m) space besides G.
 #pragma once
 
@@ -32,7 +33,7 @@ namespace arbora {
 enum class Gain { kLikelihood, kExpectedCost };
 enum class Prior { kGauss, kLaplace };
 
-// What the multipliers are chosen by. Spans must outlive it.
+// The input that determines the multipliers. Spans must outlive it.
 struct LogisticUpdate {
     std::span<const double> gram;     // m × m, symmetric
     std::span<const double> margins;  // m
@@ -56,9 +57,9 @@ struct LogisticResult {
     bool converged = false;
 };
 
-// The gain at α and its gradient, written to `gradient` (m, or empty where none is asked for). InputError on sizes that do not fit.
+// The gain at α and its gradient, written to `gradient` (m, or empty if not needed). Throws InputError if sizes do not match.
 double logistic_gain(const LogisticUpdate& update, std::span<const double> alpha, std::span<double> gradient);
-// InputError on numbers that are not finite, negative costs, scales that are not above 0, and sizes that do not fit.
+// Throws InputError for numbers that are not finite, negative costs, scales that are not above 0, and sizes that do not match.
 LogisticResult maximize(const LogisticUpdate& update, const LogisticOptions& options = {});
 
 }  // namespace arbora

@@ -1,5 +1,5 @@
-// How a chart of semiring values lies in memory: one plane of doubles for Max and Plain, two (mantissas, exponents) for Log.
-// A plane is a pointer that a kernel may offset; scalar code reads single values through at().
+// The memory layout of a chart of semiring values: one plane of doubles for Max and Plain, two (mantissas, exponents) for Log. A
+// plane is a pointer that a kernel may offset; scalar code reads single values with at().
 #pragma once
 
 #include <cstddef>
@@ -54,11 +54,12 @@ struct LogPlane {
     }
 };
 
-// (+, *) over plain doubles: LogPlane's sums at a third of the cost, for scores that fit. Weights of arcs are scaled word by word by
-// powers of two (SpanCharts::shift), so that the values of long spans neither grow nor shrink without end.
+// (+, *) over plain doubles: LogPlane's sums at a third of the cost, for scores in range. Powers of two scale the weights of arcs
+// word by word (SpanCharts::shift), so that the values of long spans stay bounded.
 //
-// Weights and values must be zero or within these bounds. Then no product of two values and two weights, nor a sum of such, leaves the
-// range of a double: zero means forbidden, and nothing is lost. The code that fills a chart checks this, and falls back to LogPlane.
+// Weights and values must be zero or within these bounds. Then no product of two values and two weights, nor a sum of such
+// products, leaves the range of a double: zero means forbidden, and nothing is lost. The code that fills a chart checks this and
+// falls back to LogPlane.
 struct PlainPlane : DoublePlane<PlainPlane> {
     static constexpr Value kZero = 0.0, kUnit = 1.0;
     static constexpr double kWeightBits = 110.0, kWeightLimit = 76.0;  // 2^-110 and 2^110, e^-76 and e^76

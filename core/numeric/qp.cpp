@@ -14,7 +14,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr double kRidge = 1e-13;  // relative to the largest diagonal entry: planes may repeat
 
-// Solves A x = y in place of y; A (m × m) is overwritten by its Cholesky factor. False where A is not positive.
+// Solves A x = y in place of y; A (m × m) is overwritten by its Cholesky factor. Returns false if A is not positive definite.
 bool cholesky_solve(std::vector<double>& a, std::size_t m, std::vector<double>& x) {
     for (std::size_t j = 0; j < m; ++j) {
         for (std::size_t i = j; i < m; ++i) {
@@ -78,7 +78,7 @@ private:
     double& amount(std::size_t i) { return i == kRest ? rest_ : alpha_[i]; }
     bool is_flat(double curvature) const { return curvature <= kRidge * largest_; }
 
-    // What rounding of the gradient allows: it is a difference of sums of this size.
+    // The rounding error of the gradient: it is a difference of sums of this size.
     double bound(double tolerance) const {
         double mass = 0.0;
         for (const double a : alpha_) mass += a;
@@ -95,7 +95,7 @@ private:
         if (cap_ != kInf) rest_ = cap_ - mass;
     }
 
-    // From scratch, so that rounding does not add up over moves.
+    // Computed from scratch, so that rounding errors do not accumulate over moves.
     void refresh() {
         double mass = 0.0;
         for (std::size_t i = 0; i < k_; ++i) {
@@ -119,7 +119,7 @@ private:
         return pair;
     }
 
-    // One exchange of mass between the worst pair; false where there is nothing to gain.
+    // One exchange of mass between the worst pair; false if nothing can be gained.
     bool move(double tolerance) {
         const auto [up, down, violation] = worst_pair();
         if (violation <= bound(tolerance) || up == down) return false;
@@ -132,8 +132,8 @@ private:
         return true;
     }
 
-    // One step towards the maximum over the multipliers that are positive; true where it ran into a border, so that another may follow.
-    // Mass comes from one of them, `giver`, so that the sum cannot drift: the rest, or where that is used up the largest.
+    // One step towards the maximum over the positive multipliers; true if it reached a border, so that another may follow. One of
+    // them, `giver`, balances the others, so that the sum cannot drift: the slack, or, if that is used up, the largest.
     bool newton() {
         std::vector<std::size_t> takers;
         std::size_t giver = kRest;
@@ -157,7 +157,7 @@ private:
         return cholesky_solve(matrix, m, direction) && advance(takers, direction, giver);
     }
 
-    // Along the direction as far as f rises or the border lets it; true where that was the border.
+    // Moves along the direction as far as f rises or the border allows; true if it reached the border.
     bool advance(const std::vector<std::size_t>& takers, const std::vector<double>& direction, std::size_t giver) {
         const std::size_t m = takers.size();
         double rise = 0.0, curvature = 0.0, given = 0.0, limit = kInf;
@@ -175,7 +175,7 @@ private:
         meet(giver, -given);
         const double top = curvature > 0.0 ? rise / curvature : kInf;
         const double step = std::min(limit, top);
-        // Far beyond the Newton point only where f is flat; without a cap that has no end.
+        // Far beyond the Newton point only if f is flat; without a cap that has no end.
         if (!(rise > 0.0) || !std::isfinite(step) || (cap_ == kInf && step > 2.0)) return false;
         for (std::size_t i = 0; i < m; ++i) amount(takers[i]) = std::max(0.0, amount(takers[i]) + step * direction[i]);
         amount(giver) = std::max(0.0, amount(giver) - step * given);

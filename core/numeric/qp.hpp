@@ -1,4 +1,4 @@
-// Small dense quadratic programs: the duals that k-best MIRA and the 1-slack structural SVM solve at each step.
+// Small dense quadratic programs: the duals that k-best MIRA and the 1-slack structural SVM solve in each step.
 //
 //     maximize  f(α) = <b, α> - ½ <α, G α>   over  α >= 0,  Σ α <= cap          G = (<d_i, d_j>): positive semidefinite
 //
@@ -6,13 +6,14 @@
 // cap is C, or infinite for hard constraints [crammer-2006, mcdonald-2005]. For the 1-slack SVM, w = Σ α_i d_i with b_i the loss of
 // plane i and cap = C [joachims-2009].
 //
-// A slack multiplier with b = 0 and G = 0 makes the sum equal to the cap. Each move shifts weight from the positive multiplier with the
-// lowest gradient to the one with the highest, as far as f rises: O(K) per move, as in SMO. Moves find which multipliers are positive but
-// converge slowly if planes are nearly parallel. So Newton steps on the positive multipliers alternate with them, O(K³) each, cut at the
-// border and at the maximum of f on the way. Every step raises f, so there are no cycles.
+// A slack multiplier with b = 0 and G = 0 makes the sum equal to the cap. Each move shifts weight from the positive multiplier with
+// the lowest gradient to the one with the highest, as far as f rises: O(K) per move, as in SMO. Moves find the positive multipliers
+// but converge slowly if planes are nearly parallel. So they alternate with Newton steps on the positive multipliers, O(K³) each,
+// stopped at the border and at the maximum of f on the way. Every step raises f, so there are no cycles.
 //
-// Contradicting constraints have an unbounded dual when the cap is infinite: the moves alternate between them, α grows while Δw stays
-// near, and the step limit ends it (`converged` is false). A d_i of zero with b_i > 0 gets 0 without a cap. Ties go to the lowest index.
+// Contradicting constraints have an unbounded dual if the cap is infinite: the moves alternate between them, α grows while Δw
+// hardly changes, and the step limit ends the loop (`converged` is false). Without a cap, a d_i of zero with b_i > 0 gets 0. Ties
+// go to the lowest index.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +34,7 @@ struct QpOptions {
     int rounds = 200;          // each of 10 K moves and at most K Newton steps
 };
 
-// gram is K × K and symmetric, linear is K; start is empty or K multipliers to begin with. InputError on anything else.
+// gram is K × K and symmetric, linear is K; start is empty or K initial multipliers. Throws InputError otherwise.
 QpResult solve_qp(std::span<const double> gram, std::span<const double> linear, double cap, std::span<const double> start = {},
                   const QpOptions& options = {});
 

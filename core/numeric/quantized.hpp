@@ -1,9 +1,9 @@
 // Products of matrices in int8: weights with a scale for each column, activations with one for each row, sums in int32.
 //
-// Both are rounded to 7 bits, -63 to 63, so that AVX2 can add four products in 16 bits before it widens them, which is faster than with
-// 8 bits and parses as well (docs/performance.md). The depth is cut into groups of 2 or 4, whichever the instruction set
-// multiplies at once, so that a group of activations always takes 32 bits: two of 16 bits, or four of 8 bits with kActivationOffset
-// added, since they must not be negative. Every instruction set gives the same sums: nothing saturates.
+// Both are rounded to 7 bits, -63 to 63, so that AVX2 can add four products in 16 bits before it widens them. That is faster than 8
+// bits and parses as well (docs/performance.md). The depth is cut into groups of 2 or 4, as the instruction set multiplies at once,
+// so a group of activations always takes 32 bits: two of 16 bits, or four of 8 bits plus kActivationOffset, because they must not
+// be negative. Every instruction set gives the same sums: nothing saturates.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ inline constexpr int kLargestQuantized = 63, kActivationOffset = 64;
 // Depths whose sums fit into int32.
 inline constexpr std::size_t kDeepestQuantized = std::size_t{1} << 16;
 
-// The groups of a depth: kernels take two at a time, so the number is even, and the last ones are padded by zeros.
+// The groups of a depth. Kernels take two at a time, so the number is even; the last ones are padded with zeros.
 inline constexpr std::size_t groups_of(std::size_t depth, std::size_t group) { return (depth + 2 * group - 1) / (2 * group) * 2; }
 
 // out[rows, panels · kPanel] = in · weights + bias, or + each row's start.
@@ -35,19 +35,20 @@ struct QuantizedProduct {
     const float* const* starts = nullptr;  // [rows] of [panels · kPanel]: in place of the bias
 };
 
-// One table per instruction set, as Kernels.
+// One table per instruction set, like Kernels.
 struct QuantizedKernels {
     const char* name;
     std::size_t group;  // 2 or 4
-    // Rows of floats to out [rows, groups] and scales [rows]: the largest of a row becomes kLargestQuantized. Beyond `depth`: zeros. A row that is
-    // not finite gets a scale that is not a number.
+    // Rounds rows of floats to out [rows, groups] and scales [rows]: the largest of a row becomes kLargestQuantized. Beyond
+    // `depth`: zeros. A row that is not finite gets the scale NaN.
     void (*quantize)(const float* in, std::size_t in_stride, std::size_t rows, std::size_t depth, std::uint32_t* out, float* scales);
     void (*product)(const QuantizedProduct& product);
 };
 
 const QuantizedKernels& quantized_kernels();
 
-// By name ("baseline", "avx2", "avxvnni", "avx512", "avx512vnni"), for tests and benchmarks; nullptr where the CPU or the build lacks it.
+// By name ("baseline", "avx2", "avxvnni", "avx512", "avx512vnni"), for tests and benchmarks; nullptr if the CPU or the build lacks
+// it.
 const QuantizedKernels* quantized_kernels_named(const char* name);
 
 }  // namespace arbora

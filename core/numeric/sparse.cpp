@@ -14,7 +14,7 @@ constexpr std::size_t kShort = 128;  // up to here comparisons are faster than c
 constexpr unsigned kBits = 11;
 constexpr std::size_t kBins = std::size_t{1} << kBits;
 
-// Stable, so that repeats are summed in the order in which they came. A digit that all indices share is skipped.
+// Stable, so that repeats are summed in their original order. Skips digits that all indices share.
 void sort_by_index(std::vector<SparseEntry>& entries) {
     if (entries.size() <= kShort) {
         std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -40,7 +40,7 @@ void push(SparseVector& vector, std::uint32_t index, double value) {
     vector.values.push_back(stored);
 }
 
-// Where b is at least this many times longer, its entries are searched for rather than passed over.
+// If b is at least this many times longer, search for its entries instead of scanning them.
 constexpr std::size_t kMuchLonger = 32;
 
 double dot_by_search(const SparseVector& a, const SparseVector& b) {
@@ -83,7 +83,7 @@ double dot(const SparseVector& a, const SparseVector& b) {
     for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
         const std::uint32_t left = a.indices[i], right = b.indices[j];
         if (left == right) sum += double{a.values[i]} * double{b.values[j]};
-        // Without branches: which of two indices is the lower cannot be guessed.
+        // Without branches: comparisons of indices cannot be predicted.
         i += left <= right;
         j += right <= left;
     }

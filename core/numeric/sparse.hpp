@@ -1,7 +1,7 @@
-// Sparse vectors: what a tree's features add up to, and what learners add to their weights.
+// Sparse vectors: the sum of a tree's features, and learners' updates of weights.
 //
-// Indices ascend without repeats and no value is zero, so that vectors with equal entries are equal byte for byte. Repeated indices are
-// summed in double, in the order given; feature counts are small whole numbers, whose sums are exact in any order.
+// Indices ascend without repeats and no value is zero, so vectors with equal entries are equal byte for byte. Repeated indices are
+// summed in double, in the given order; feature counts are small integers, whose sums are exact in any order.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,12 @@ struct SparseVector {
 
 using SparseEntry = std::pair<std::uint32_t, float>;
 
-// Entries in any order, with repeats, which are summed. O(N): a radix sort, 11 bits at a time. Not a finite value: InputError.
+// Entries in any order, with repeats, which are summed. O(N): a radix sort, 11 bits at a time. Throws InputError for values that
+// are not finite.
 SparseVector coalesce(std::vector<SparseEntry>&& entries);
 // The sum of all squares, in double.
 double norm2(const SparseVector& a);
-// O(|a| + |b|), or O(|a| log |b|) where b is much the longer.
+// O(|a| + |b|), or O(|a| log |b|) if b is much longer.
 double dot(const SparseVector& a, const SparseVector& b);
 // a + factor · b, O(|a| + |b|).
 SparseVector add(const SparseVector& a, const SparseVector& b, double factor = 1.0);

@@ -48,7 +48,7 @@ void Weights::add(const SparseVector& x, double step) {
     float* v = state_.v.data();
     double* u = averaged_ && carried != 0.0 ? state_.u.data() : nullptr;
     double change = 0.0, squares = 0.0;
-    // In blocks, so that no sum has many terms: rounding is at most its number of terms times its size.
+    // In blocks, so that no sum has many terms: the rounding error is at most the number of terms times its size.
     for (std::size_t begin = 0; begin < x.size(); begin += kBlock) {
         double block_change = 0.0;
         for (std::size_t i = begin; i < std::min(x.size(), begin + kBlock); ++i) {

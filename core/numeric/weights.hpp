@@ -1,9 +1,9 @@
-// A weight vector for online learning: w = scale · v, with an average over time, in time proportional to what each step touches.
+// A weight vector for online learning: w = scale · v, with an average over time; a step costs only the weights that it changes.
 //
-// The average needs the sum S of w over all ticks, kept as S = u + carried · v. A tick adds scale to `carried`: O(1). A step v += d must
-// leave S as it is, so u -= carried · d: O(|d|). Scaling touches neither. v is float32, as stored models are; every d is what v really
-// moved by after rounding, so that S is the sum of the vectors that were used, to the precision of a double. A scale outside [1e-9, 1e9]
-// is folded into v, O(size).
+// The average needs the sum S of w over all ticks, kept as S = u + carried · v. A tick adds scale to `carried`: O(1). A step v += d
+// must not change S, so u -= carried · d: O(|d|). Scaling changes neither. v is float32, like stored models; every d is v's actual
+// change after rounding, so S is the sum of the vectors that were used, to double precision. A scale outside [1e-9, 1e9] is folded
+// into v, O(size).
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace arbora {
 
-// For checkpoints: Weights made from a state continue bit for bit.
+// For checkpoints: Weights restored from a state continue bit for bit.
 struct WeightsState {
     LargeVector<float> v;
     LargeVector<double> u;  // empty: no average is kept
@@ -36,21 +36,21 @@ public:
 
     // w += step · x. O(|x|).
     void add(const SparseVector& x, double step);
-    // w *= factor. O(1) amortized; factor 0 of weights that are not zero, O(size).
+    // w *= factor. O(1) amortized; O(size) for factor 0 unless w is zero.
     void multiply(double factor);
-    // Counts w, as it is, `count` times in the average. O(1).
+    // Counts the present w `count` times in the average. O(1).
     void tick(double count = 1.0);
     // <w, x>, O(|x|).
     double dot(const SparseVector& x) const;
-    // |w|², O(1): computed anew in `add` when rounding could have spoilt nine digits of it.
+    // |w|², O(1): recomputed in `add` if rounding may have affected nine digits of it.
     double norm2() const { return state_.scale * state_.scale * state_.norm2; }
     std::vector<float> values() const;
-    // The sum over ticks divided by their number; `values()` before the first. InputError where none is kept.
+    // The sum over ticks divided by their number; `values()` before the first. Throws InputError if no average is kept.
     std::vector<float> average() const;
 
 private:
     void require_index(const SparseVector& x, const char* what) const;
-    void settle();  // u takes over what v carries
+    void settle();  // folds `carried` into u
     void fold();
     void recompute_norm2();
 

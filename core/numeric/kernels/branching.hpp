@@ -59,7 +59,7 @@ static int line_best(const double* line, int length, double* best) {
     return -1;
 }
 
-// How many of line[0..length) do not exceed the target.
+// The number of entries of line[0..length) that do not exceed the target.
 static int line_rank(const double* line, int length, double target) {
     IVec count{};
     for (int i = 0; i < length; i += W) count -= (load(line + i) <= broadcast(target)) & first_lanes(length - i);

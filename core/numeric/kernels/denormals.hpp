@@ -1,5 +1,5 @@
-// Treats denormal numbers as zero while in scope, on processors that can. Lanes without a span compute on leftovers, and shares of
-// negligible items underflow; where either is denormal, each operation would take a hundred cycles and change nothing.
+// Flushes denormal numbers to zero while in scope, on processors that support it. Lanes without a span compute on leftover values,
+// and shares of negligible items underflow; denormal operands would cost a hundred cycles per operation without changing results.
 #pragma once
 
 #if defined(__SSE2__)

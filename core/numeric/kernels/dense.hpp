@@ -11,10 +11,10 @@ namespace arbora::ARBORA_ISA {
 
 inline constexpr int F = 2 * W;  // floats in a vector
 inline constexpr int kPanelVectors = kPanel / F;
-inline constexpr int kSums = W == 8 ? 24 : W == 4 ? 12 : 8;  // as many as the registers hold, beside what they are made of
+inline constexpr int kSums = W == 8 ? 24 : W == 4 ? 12 : 8;  // as many as registers hold besides the operands
 inline constexpr int kRows = W == 8 ? 12 : W == 4 ? 6 : 2;   // rows at a time
 
-// Panels at a time: few rows need several, or each sum would wait for the one before.
+// Panels at a time: few rows need several panels, or each sum would wait for the previous one.
 template <int Rows>
 inline constexpr int kPanelsAtOnce = kSums / (Rows * kPanelVectors) > 6 ? 6 : Rows * kPanelVectors < kSums ? kSums / (Rows * kPanelVectors) : 1;
 
@@ -77,7 +77,7 @@ static void product(const DenseProduct& p) {
     }
 }
 
-// a where it is above b, else b.
+// a if it is above b, else b.
 ARBORA_INLINE static inline FVec larger(FVec a, FVec b) {
 #if defined(__AVX512F__)
     return (FVec)_mm512_mask_max_ps((__m512)a, (__mmask16)0xffff, (__m512)a, (__m512)b);  // the plain one makes g++ 12 warn about its own header
@@ -102,13 +102,13 @@ ARBORA_INLINE static inline FVec exponential(FVec x) {
     return (FVec)(((FInts)shifted << 23) + (FInts)y);  // the low bits of `shifted` are n: 2^n times y
 }
 
-// e^-x, to be added to 1: bounded where that is 1, and where a sigmoid is 0 as far as floats in a sum go, so that products of three
-// stay finite.
+// e^-x, to be added to 1. Bounded where the sum is 1, and where a sigmoid is 0 at float precision, so that products of three stay
+// finite.
 ARBORA_INLINE static inline FVec falling(FVec x) { return exponential(-larger(floats(-28.0f), x)); }
 
-// One step of an LSTM for several sequences: gates [rows, 4 · size] in the order i, f, g, o; cells and outputs [rows, size].
-// With e_x = e^-x, sigmoid(x) = 1 / (1 + e_x) and tanh(x) = (1 - e_2x) / (1 + e_2x); sums and products of them are brought to one
-// denominator, as divisions are slow. Outputs have a loop of their own: they would wait for their cells.
+// One step of an LSTM for several sequences: gates [rows, 4 · size] in the order i, f, g, o; cells and outputs [rows, size]. With
+// e_x = e^-x, sigmoid(x) = 1 / (1 + e_x) and tanh(x) = (1 - e_2x) / (1 + e_2x). Sums and products of them get one common
+// denominator, because divisions are slow. Outputs have their own loop, because they would wait for their cells.
 static void lstm_cells(const float* gates, std::size_t rows, std::size_t size, float* cells, float* outputs, std::size_t output_stride) {
     const FVec one = floats(1.0f);
     for (std::size_t r = 0; r < rows; ++r, gates += 4 * size, cells += size, outputs += output_stride) {
@@ -142,7 +142,7 @@ ARBORA_INLINE static inline void store_some(float* p, FVec v, Count count) {
     __builtin_memcpy(p, &v, count * sizeof(float));
 }
 
-// As lstm_cells, for training: keeps the activated gates, in place, and tanh of the cells.
+// Like lstm_cells, for training: also keeps the activated gates, in place, and tanh of the cells.
 static void lstm_forward_step(const LstmForwardStep& p) {
     const FVec one = floats(1.0f);
     for (std::size_t r = 0; r < p.rows; ++r) {
@@ -199,7 +199,7 @@ static void rectify(float* values, std::size_t count, float slope) {
     }
 }
 
-// The place of the largest of `count` scores, the first of several; 0 where none is above -infinity.
+// The place of the largest of `count` scores, the first of several; 0 if none is above -infinity.
 static std::size_t place_of_largest(const float* scores, std::size_t count) {
     FVec most = floats(-__builtin_inff());
     FInts places{}, at{};

@@ -28,7 +28,7 @@ bool has_avx512() {
            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma");
 }
 
-// Not every compiler knows this one by name.
+// Not every compiler knows this name.
 bool has_avxvnni() {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
     return has_avx2() && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & (1u << 4)) != 0;

@@ -2,7 +2,7 @@
 //
 // Words are eliminated from n down to 1. Eliminating k redistributes its arcs: weight(h, d) += weight(h, k) * weight(k, d) / D_k
 // with D_k = sum_h weight(h, k) over the remaining heads. Z is the product of all D_k.
-// Kept for the way back: columns[k][h] = weight(h, k) and weights[k][d] = weight(k, d), both as they were when k went.
+// Kept for the backward pass: columns[k][h] = weight(h, k) and weights[k][d] = weight(k, d), both at the time of k's elimination.
 #pragma once
 
 #include "base/interrupt.hpp"
@@ -38,16 +38,16 @@ static double scale_weights(const double* scores, const double* column_top, Elim
     return sum;
 }
 
-// Rows from which on a step is long enough to look whether the computation is to stop.
+// From this number of rows on, a step is long enough to check for interruption.
 inline constexpr int kChecked = 64;
 
-// Pivots taken together, so that the rest of the matrix is read and written once for four.
+// Number of pivots eliminated together, so that the rest of the matrix is read and written once for four.
 inline constexpr int kPivots = 4;
 
 // Lanes that a vector may read past `length` are zero.
 ARBORA_INLINE static inline void zero_past(double* line, int length) { store(line + length, Vec{}); }
 
-// The column of pivot p, with what the earlier pivots of its block still owe it; returns D_p.
+// The column of pivot p, with the updates of earlier pivots in its block; returns D_p.
 ARBORA_INLINE static inline double pull_column(Elimination& e, int p, int block_top, double* const* shares, double* const* rows) {
     const Square& q = e.square;
     double* column = e.columns + q.line(p);
@@ -57,7 +57,7 @@ ARBORA_INLINE static inline double pull_column(Elimination& e, int p, int block_
         for (int h = 0; h < p; h += W) store(column + h, load(column + h) + load(shares[b] + h) * owed);
     }
     zero_past(column, p);
-    // Left out of the sum, not taken out again: that would be a subtraction.
+    // Leave the root out of the sum; removing it afterwards would be a subtraction.
     const bool root_outside = e.roots == Roots::single && p > 1;
     Vec sum = root_outside ? select(first_lanes(1), Vec{}, load(column)) : load(column);
     for (int h = W; h < p; h += W) sum += load(column + h);
@@ -75,7 +75,7 @@ ARBORA_INLINE static inline void push_block(Elimination& e, int p, double* const
     }
 }
 
-// False where the check fails: a pivot is so small that flushed weights could matter (or is 0).
+// Returns false if the check fails: a pivot is so small that flushed weights could matter (or is 0).
 static bool eliminate(Elimination& e) {
     const Square& q = e.square;
     double *shares[kPivots], *rows[kPivots];
@@ -163,7 +163,7 @@ static void backpropagate(const Elimination& e, double* gradients) {
     }
 }
 
-// How the marginals change as scores move along a direction: the same steps, for the slopes of all numbers.
+// The change of the marginals as scores move along a direction: the same steps, for the slopes of all numbers.
 
 // shares[h] = column / D_k, and their slopes.
 ARBORA_INLINE static inline void share_slopes(const Elimination& e, const Elimination& s, int k, double* shares, double* share_slope) {
@@ -200,7 +200,7 @@ static void eliminate_slopes(const Elimination& e, Elimination& s) {
     }
 }
 
-// gradients as in backpropagate, which must have filled them; slopes <- theirs.
+// gradients: already filled by backpropagate; slopes <- their slopes.
 static void backpropagate_slopes(const Elimination& e, const Elimination& s, const double* gradients, double* slopes) {
     const Square& q = e.square;
     double *share = s.scratch, *share_slope = share + q.stride, *gains = share_slope + q.stride, *gain_slopes = gains + q.stride;
@@ -212,7 +212,7 @@ static void backpropagate_slopes(const Elimination& e, const Elimination& s, con
         double* own = slopes + q.line(k);
         double mean_slope = 0.0;
         for (int h = 0; h < k; ++h) {
-            // Cells from k on are not yet filled in `slopes`, but `gradients` is complete: lanes past k are left out.
+            // Cells from k on are not filled in `slopes` yet, but `gradients` is complete: mask lanes past k.
             const double *g = gradients + q.line(h), *dg = slopes + q.line(h);
             const Vec a = broadcast(share_slope[h]), b = broadcast(share[h]);
             Vec gain{}, gain_slope{};

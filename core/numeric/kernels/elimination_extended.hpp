@@ -1,4 +1,4 @@
-// kernels/elimination.hpp in extended range: right for any scores, several times slower, and written for clarity.
+// kernels/elimination.hpp in extended range: exact for any scores, several times slower, and written for clarity.
 #pragma once
 
 #include "base/interrupt.hpp"
@@ -28,7 +28,7 @@ ARBORA_INLINE static inline void copy_line(LogPlane from, LogPlane to, int lengt
     for (int i = length; i < padded; ++i) to.set(i, Extended{});
 }
 
-// e.weights holds exp(score) in extended range. False where a pivot is zero: no tree is left.
+// e.weights holds exp(score) in extended range. Returns false if a pivot is zero: no tree is left.
 static bool eliminate_extended(ExtendedElimination& e) {
     const Square& q = e.square;
     const LogPlane row = e.scratch;
@@ -68,7 +68,7 @@ ARBORA_INLINE static inline Extended gain_above_mean(Extended gain, double mean)
     return normalized(gain.mantissa * scale + rest, 0.0);
 }
 
-// At the word that had to hang on the root: log Z holds log weight(0, k), and no word below it uses the root's own arcs.
+// The word that must attach to the root: log Z holds log weight(0, k), and no word below it uses the root's own arcs.
 ARBORA_INLINE static inline void hang_gradient(LogPlane gradients, const Square& q, int k, Extended pivot) {
     for (int h = 1; h < k; ++h) gradients.set(q.cell(h, k), Extended{});
     for (int d = 0; d < k; ++d) gradients.set(q.cell(0, d), Extended{});

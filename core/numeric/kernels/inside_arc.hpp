@@ -1,4 +1,4 @@
-// The recurrences of trees/chart/arc.hpp as vector programs, for any semiring, and the way back down for marginals.
+// The recurrences of trees/chart/arc.hpp as vector programs, for any semiring, and the outside pass for marginals.
 #pragma once
 
 #include "base/interrupt.hpp"
@@ -7,17 +7,18 @@
 
 namespace arbora::ARBORA_ISA {
 
-// Checks whether to stop once in so many widths: in sentences of thousands of words, all widths of a vector take seconds.
+// Check for interruption once in so many widths: in sentences of thousands of words, all widths of a vector take seconds.
 ARBORA_INLINE static inline void check_width(int width) {
     constexpr int kWidths = 64;
     if (width % kWidths == 0) check_stop(static_cast<std::size_t>(kWidths) * 8 * static_cast<std::size_t>(width));
 }
 
-// The order of the charts: by vectors of left ends, last ones first, and then by width. Each span comes after the spans within it. The parts
-// to its left stay in the cache, those to its right are fetched once a vector, and rows of sibling scores are read in memory order.
+// The order of the charts: by vectors of left ends, last ones first, and then by width. Each span comes after the spans within it.
+// The parts to its left stay in the cache, those to its right are fetched once per vector, and rows of sibling scores are read in
+// memory order.
 ARBORA_INLINE static inline int last_vector(const Diagonals& d) { return d.first + (d.n - d.first) / W * W; }
 
-// visit(width, s) for all vectors of spans; `end(s)` after those of each s, which may end it all by returning false.
+// visit(width, s) for all vectors of spans; `end(s)` after those of each s; stops if it returns false.
 template <class Visit, class End>
 ARBORA_INLINE static inline bool upwards(const Diagonals& d, Visit visit, End end) {
     for (int s = last_vector(d); s >= d.first; s -= W) {
@@ -52,7 +53,7 @@ ARBORA_INLINE static inline void begin(const Diagonals& d, typename S::Plane rig
     }
 }
 
-// The items that a vector of spans is made of: SUM over k of first[k] * second[k].
+// The items that form a vector of spans: SUM over k of first[k] * second[k].
 template <class Plane>
 struct Ways {
     Walk<Plane> first, second;
@@ -84,7 +85,7 @@ ARBORA_INLINE static inline typename S::V sum_of(const Ways<Plane>& ways, int wi
     return S::dot(ways.first, ways.second, width);
 }
 
-// The complete items of a vector of spans, once their open items are there.
+// The complete items of a vector of spans; requires their open items.
 template <class S, class Charts>
 ARBORA_INLINE static inline void complete(Charts& c, int width, int s) {
     const std::ptrdiff_t here = c.layout.at(width, s);
@@ -103,7 +104,7 @@ ARBORA_INLINE static inline typename Charts::Value goal(const Charts& c) {
     return sum;
 }
 
-// Plain doubles: which of the spans' values, just computed, are out of bounds?
+// Plain doubles: which of the values just computed are out of bounds?
 template <class Charts>
 ARBORA_INLINE static inline IVec outside_bounds(const Charts& c, PlainPlane middle, int width, int s) {
     const std::ptrdiff_t here = c.layout.at(width, s);
@@ -113,7 +114,7 @@ ARBORA_INLINE static inline IVec outside_bounds(const Charts& c, PlainPlane midd
     return bad & first_lanes(c.layout.spans(width, s));
 }
 
-// False where values leave the bounds of PlainPlane: then the chart is unfinished.
+// Returns false if values leave the bounds of PlainPlane: then the chart is unfinished.
 template <class S>
 bool inside_arc(ArcCharts<typename S::Plane>& c) {
     const Diagonals& d = c.layout;
@@ -133,15 +134,16 @@ bool inside_arc(ArcCharts<typename S::Plane>& c) {
     return true;
 }
 
-// Posterior probabilities of items, gathered top-down: each item hands its probability to the ways it can be built, in proportion to
-// their share of its inside value. Plain doubles suffice: every share is at most one, and shares sum to one, so marginals do too.
+// Posterior probabilities of items, computed top-down: each item distributes its probability over the ways to build it, in
+// proportion to their share of its inside value. Plain doubles suffice: every share is at most one, and shares sum to one, so
+// marginals do too.
 struct Shares {
-    // Items less probable than this hand nothing on.
+    // Less probable items distribute nothing.
     static constexpr double kNegligible = 1e-30;
 
     ARBORA_INLINE static void add(double* to, Vec amount) { store(to, load(to) + amount); }
 
-    // From the items `whole` to the ways they are made; lanes past the last span, or negligible, hand on nothing.
+    // From the items `whole` to the ways to build them; lanes past the last span, or negligible ones, distribute nothing.
     template <class Plane>
     ARBORA_INLINE static void give(Vec probability, Plane whole, std::ptrdiff_t here, int lanes, const Ways<Plane>& ways, double* to_first,
                                    double* to_second, int count) {
@@ -176,7 +178,7 @@ ARBORA_INLINE static inline void flow_goal(const Charts& c, FlowPlanes& f) {
     }
 }
 
-// From complete items to the open ones they are made of.
+// From complete items to their open items.
 template <class Charts>
 ARBORA_INLINE static inline void flow_complete(const Charts& c, FlowPlanes& f, int width, int s) {
     const std::ptrdiff_t here = c.layout.at(width, s);
@@ -185,14 +187,14 @@ ARBORA_INLINE static inline void flow_complete(const Charts& c, FlowPlanes& f, i
     Shares::give(load(f.left + here), c.left, here, lanes, left_ways(c, width, s), f.left, f.open_left, width);
 }
 
-// From joined (or between) items to the complete ones they are made of.
+// From joined (or between) items to their complete items.
 template <class Charts>
 ARBORA_INLINE static inline void flow_joined(const Charts& c, FlowPlanes& f, typename Charts::Plane joined, Vec probability, int width,
                                              int s) {
     Shares::give(probability, joined, c.layout.at(width, s), c.layout.spans(width, s), joined_ways(c, width, s), f.right, f.left, width);
 }
 
-// f, zeroed by the caller: afterwards f.open_right(s, t) = P(s -> t), f.open_left(s, t) = P(t -> s), f.root[t] = P(0 -> t).
+// f, zeroed by the caller. Afterwards f.open_right(s, t) = P(s -> t), f.open_left(s, t) = P(t -> s), f.root[t] = P(0 -> t).
 template <class Plane>
 void flow_arc(const ArcCharts<Plane>& c, FlowPlanes f) {
     const Diagonals& d = c.layout;

@@ -1,4 +1,4 @@
-// The recurrences of trees/chart/grandparent.hpp as vector programs, for any semiring, and the way back down for marginals.
+// The recurrences of trees/chart/grandparent.hpp as vector programs, for any semiring, and the outside pass for marginals.
 #pragma once
 
 #include "base/interrupt.hpp"
@@ -7,7 +7,7 @@
 
 namespace arbora::ARBORA_ISA {
 
-// A dot product whose tail is masked, since here neither operand is zero past the end: the one with scores does that.
+// A dot product with a masked tail, because here neither operand is zero past the end: the one with scores masks it.
 template <class S>
 ARBORA_INLINE static inline typename S::Value masked_dot(typename S::Plane a, typename S::Plane b, const double* scores, int length) {
     return length <= 0 ? S::Plane::kZero : S::dot(a, b, scores, length);
@@ -79,7 +79,8 @@ struct Grandparent {
     }
 };
 
-// Marginals: as in inside_arc.hpp. Cells of `complete` collect along lines of the head, of `complete_by_end` along lines of the end.
+// Marginals: as in inside_arc.hpp. Cells of `complete` accumulate along lines of the head, of `complete_by_end` along lines of the
+// end.
 struct GrandparentFlow : GrandparentMemory {
     const GrandparentCharts<LogPlane>& c;
     GrandparentMarginals out;
@@ -88,8 +89,8 @@ struct GrandparentFlow : GrandparentMemory {
         return cube.plane.value + cube.offset(outer) + c.square.cell(i, j);
     }
 
-    // Hands `probability` of an item to the products a[i] * b[i] * exp(score[i]); what each gets is also added to `first` and `second`,
-    // its marginals, which may be null.
+    // Distributes `probability` of an item over the products a[i] * b[i] * exp(score[i]). Each share is also added to `first` and
+    // `second`, their marginals, which may be null.
     ARBORA_INLINE inline void share(double probability, Extended whole, LogPlane a, LogPlane b, const double* score, double* to_a,
                                     double* to_b, double* first, double* second, int length) const {
         const Vec factor = broadcast(probability / whole.mantissa), base = broadcast(whole.exponent);

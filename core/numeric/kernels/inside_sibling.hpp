@@ -1,4 +1,4 @@
-// The recurrences of trees/chart/sibling.hpp as vector programs, for any semiring, and the way back down for marginals.
+// The recurrences of trees/chart/sibling.hpp as vector programs, for any semiring, and the outside pass for marginals.
 #pragma once
 
 #include "trees/chart/sibling.hpp"
@@ -41,14 +41,14 @@ ARBORA_INLINE static inline double* side_shares(const Charts& c, int width, int 
     return c.shares_at(width, s, W) + (side == Side::right ? 0 : width * W);
 }
 
-// Where dot leaves its terms: LogLanes in scratch, for leave_shares; PlainLanes where the shares go.
+// Where dot stores its terms: LogLanes in scratch, for leave_shares; PlainLanes where the shares go.
 template <class Charts>
 ARBORA_INLINE static inline double* place_of_terms(const Charts& c, int width, int s, Side side) {
     if constexpr (std::is_same_v<typename Charts::Plane, PlainPlane>) return c.shares == nullptr ? nullptr : side_shares(c, width, s, side) + W;
     return c.scratch;
 }
 
-// From the terms that LogLanes::dot left in scratch and the item's whole value: each term's share.
+// Each term's share, from the terms that LogLanes::dot left in scratch and the item's total value.
 ARBORA_INLINE static inline void leave_shares(const double* scratch, int count, VecExtended nearest, VecExtended whole, double* out) {
     const IVec alive = whole.mantissa > Vec{};
     const Vec factor = 1.0 / whole.mantissa;
@@ -90,7 +90,7 @@ ARBORA_INLINE static inline typename S::V inner(const SiblingCharts<typename S::
     return whole;
 }
 
-// False where a sibling score that counts is NaN or too large; in plain doubles, where anything is out of bounds.
+// Returns false if a sibling score that is used is NaN or too large; in plain doubles, if anything is out of bounds.
 template <class S>
 bool inside_sibling(SiblingCharts<typename S::Plane>& c) {
     const Diagonals& d = c.layout;
@@ -113,7 +113,7 @@ bool inside_sibling(SiblingCharts<typename S::Plane>& c) {
     return watch.good();
 }
 
-// Where the marginals of siblings go: lane i of part k to row[i][k]; null for lanes without an arc.
+// The output of sibling marginals: lane i of part k goes to row[i][k]; null for lanes without an arc.
 struct MarginalRows {
     double* row[W];
     std::ptrdiff_t next = 0;  // as in ScoreRows
@@ -122,7 +122,7 @@ struct MarginalRows {
         for (int i = 0; i < W; ++i)
             if (row[i] != nullptr) row[i][k] = value[i];
     }
-    // Parts k .. k+count-1, count <= W; nothing past them is touched.
+    // Parts k .. k+count-1, count <= W; parts past them are not accessed.
     ARBORA_INLINE void put_block(std::ptrdiff_t k, int count, Vec (&values)[W]) const {
         transpose_block(values);
         for (int i = 0; i < W; ++i) {
@@ -133,7 +133,7 @@ struct MarginalRows {
     }
 };
 
-// Turns the shares of an arc's siblings into probabilities, share * factor, and hands these to the items a[k] and b[k].
+// Turns the shares of an arc's siblings into probabilities, share * factor, and adds them to the items a[k] and b[k].
 ARBORA_INLINE static inline void flow_siblings(Vec factor, const double* shares, const MarginalRows& rows, double* a,
                                                std::ptrdiff_t step_a, double* b, std::ptrdiff_t step_b, int count) {
     const IVec alive = factor > Vec{};
@@ -158,7 +158,8 @@ struct SiblingFlow {
     FlowPlanes f;
     double* siblings;  // [head, dep, sibling], zeroed by the caller
 
-    // Share times this is probability; for plain terms, P(item) / (the value of the item without its arc). 0 for lanes that hand on nothing.
+    // Share times this is probability; for plain terms, P(item) / (the value of the item without its arc). 0 for lanes that
+    // distribute nothing.
     ARBORA_INLINE Vec factor(const double* probabilities, [[maybe_unused]] Plane open, [[maybe_unused]] Plane arc, std::ptrdiff_t here,
                              int lanes) const {
         const Vec probability = load(probabilities + here);

@@ -1,4 +1,4 @@
-// The vector programs, one table per instruction set; kernels() is the best one that this CPU runs.
+// The vector programs, one table per instruction set; kernels() is the best one that this CPU supports.
 #pragma once
 
 #include <cstddef>
@@ -76,7 +76,7 @@ struct Kernels {
 
 const Kernels& kernels();
 
-// By name ("baseline", "avx2", "avx512"), for tests and benchmarks; nullptr where the CPU or the build lacks it.
+// By name ("baseline", "avx2", "avx512"), for tests and benchmarks; nullptr if the CPU or the build lacks it.
 const Kernels* kernels_named(const char* name);
 
 }  // namespace arbora

@@ -1,5 +1,5 @@
-// The two semirings as vector programs in which every lane is an item of its own (see Diagonals in trees/chart/layout.hpp).
-// What a recurrence needs of a semiring is a dot product along two walks through memory.
+// The two semirings as vector programs in which every lane is a separate item (see Diagonals in trees/chart/layout.hpp). The
+// operation that a recurrence needs is a dot product along two walks through memory.
 #pragma once
 
 #include <type_traits>
@@ -20,7 +20,7 @@ struct ScoreRows {
     const double* row[W];
     std::ptrdiff_t next = 0;  // from here to the rows of the next vector of items, which will be read soon
 
-    // Into the second-level cache: the first has the charts to hold.
+    // Prefetch into the second-level cache: the first holds the charts.
     ARBORA_INLINE static void prefetch(const double* place) { __builtin_prefetch(place, 0, 2); }
 
     ARBORA_INLINE Vec at(std::ptrdiff_t k) const {
@@ -28,7 +28,7 @@ struct ScoreRows {
         for (int i = 0; i < W; ++i) scores[i] = row[i][k];
         return scores;
     }
-    // Scores k .. k+count-1, count <= W; nothing past them is read.
+    // Scores k .. k+count-1, count <= W; scores past them are not read.
     ARBORA_INLINE void block(std::ptrdiff_t k, int count, Vec (&scores)[W]) const {
         for (int i = 0; i < W; ++i) {
             scores[i] = count == W ? load(row[i] + k) : load_first(row[i] + k, count, 0.0);
@@ -39,7 +39,7 @@ struct ScoreRows {
     // visit(k, scores) for k in from .. from+count-1, read in blocks.
     template <class Visit>
     ARBORA_INLINE void each(int from, int count, Visit visit) const {
-        // Rows start anywhere in a cache line, so they may end in one that no block begins in.
+        // Rows start anywhere in a cache line, so they may end in a line in which no block begins.
         for (int i = 0; i < W; ++i) prefetch(row[i] + from + count + next);
         int k = 0;
         for (; k + W <= count; k += W) {
@@ -54,7 +54,7 @@ struct ScoreRows {
     }
 };
 
-// Sees every score of a sibling that counts: are they all numbers, and none too large?
+// Checks every sibling score that is used: is it a number, and not too large?
 struct ValidScores {
     IVec bad{};
 
@@ -154,7 +154,7 @@ struct LogLanes {
         return normalize(sum + rest, top);
     }
 
-    // sum_k a[k] * b[k] * exp(score[from + k]). Products and exponents are kept in `scratch` from the first pass to the second.
+    // sum_k a[k] * b[k] * exp(score[from + k]). `scratch` keeps products and exponents from the first pass for the second.
     ARBORA_INLINE static V dot(Walk<Plane> a, Walk<Plane> b, const ScoreRows& scores, int from, int count, double* scratch, Watch& watch) {
         Vec top = broadcast(4.0 * kZeroExponent);
         std::ptrdiff_t i = a.start, j = b.start;
@@ -181,7 +181,8 @@ struct LogLanes {
         return normalize(sum + rest, top);
     }
 
-    // What one vector of items of value `whole` hands on to the products it is a sum of (see Shares in inside_arc.hpp).
+    // The probability that one vector of items of value `whole` distributes over the products that it sums (see Shares in
+    // inside_arc.hpp).
     struct Giver {
         Vec factor, base;
     };
@@ -196,7 +197,7 @@ struct PlainLanes {
     using Plane = PlainPlane;
     using V = Vec;
 
-    // Sees every score of a sibling that counts: are they within the bounds of PlainPlane? (NaN makes values NaN, which are out of bounds.)
+    // Checks every sibling score that is used against the bounds of PlainPlane. (NaN makes values NaN, which are out of bounds.)
     struct Watch {
         Vec low{}, high{};
 
@@ -239,7 +240,7 @@ struct PlainLanes {
         return (sum[0] + sum[1]) + (sum[2] + sum[3]);
     }
 
-    // sum_k a[k] * b[k] * exp(score[from + k]). The terms are left in `terms`, unless it is null.
+    // sum_k a[k] * b[k] * exp(score[from + k]). Stores the terms in `terms`, unless it is null.
     ARBORA_INLINE static V dot(Walk<Plane> a, Walk<Plane> b, const ScoreRows& scores, int from, int count, double* terms, Watch& watch) {
         const double *x = a.plane.value + a.start, *y = b.plane.value + b.start;
         V sum{};

@@ -1,9 +1,10 @@
 // Arc scores as weights in plain doubles, scaled word by word so that the values of long spans stay near one (see PlainPlane). O(n^2).
 //
-// Every tree has one arc to each word, so a factor on all arcs to a word is a factor on all sums. The factor that keeps sums near one
-// depends on S, the sum of a word's weights over the largest of them. Where one tree is far above the rest, S is near 1 and the largest
-// weight should be near 1. Where scores are much alike, S is large and should become n / 6.75: for n words there are n^n choices of heads,
-// and about 6.75^n projective trees. Dividing by 1/S + 6.75 S / n gives both. Factors are powers of two, which round nothing.
+// Every tree has one arc to each word, so a factor on all arcs to a word is a factor on all sums. The factor that keeps sums near
+// one depends on S, the sum of a word's weights divided by the largest. If one tree is far above the rest, S is near 1 and the
+// largest weight should be near 1. If all scores are similar, S is large and should become n / 6.75: for n words there are n^n
+// choices of heads, and about 6.75^n projective trees. Dividing by 1/S + 6.75 S / n gives both. Factors are powers of two, so they
+// cause no rounding.
 #pragma once
 
 #include "trees/chart/arc.hpp"
@@ -17,7 +18,7 @@ struct PlainWeights {
     SpanCharts<PlainPlane>& c;
     double *shift, *top, *sum;  // by word, padded
 
-    // visit(scores, weights, first word, lanes) for each vector of arcs, by the words they go to.
+    // visit(scores, weights, first word, lanes) for each vector of arcs, grouped by dependent.
     template <class Visit>
     ARBORA_INLINE void each(Visit visit) const {
         const Diagonals& d = c.layout;
@@ -33,7 +34,7 @@ struct PlainWeights {
         for (int t = 1; t <= d.n; t += W) visit(c.score_root + t, c.arc_root.value + t, t, first_lanes(d.n - t + 1));
     }
 
-    // shift[t] <- the binary exponent of the best arc to t. False where that is too large to tell arcs apart.
+    // shift[t] <- the binary exponent of the best arc to t. Returns false if it is so large that arcs could not be distinguished.
     ARBORA_INLINE bool find_best() const {
         const int words = c.layout.n + 1;
         for (int t = 0; t < words; t += W) store(top + t, broadcast(-__builtin_inf()));
@@ -50,7 +51,7 @@ struct PlainWeights {
         return !any(bad);
     }
 
-    // False where a weight is out of bounds.
+    // Returns false if a weight is out of bounds.
     ARBORA_INLINE bool weigh() const {
         const int words = c.layout.n + 1;
         for (int t = 0; t < words; t += W) store(sum + t, Vec{});
@@ -66,9 +67,9 @@ struct PlainWeights {
         return !any(bad);
     }
 
-    // From the largest weight of each word near one to sums near one.
+    // Rescales from the largest weight of each word near one to sums near one.
     ARBORA_INLINE void balance() const {
-        constexpr double kRootOfTwo = 0x1.6a09e667f3bcdp+0;  // makes rounding down round to nearest
+        constexpr double kRootOfTwo = 0x1.6a09e667f3bcdp+0;  // turns rounding down into rounding to nearest
         const int words = c.layout.n + 1;
         IVec uneven{};
         for (int t = 0; t < words; t += W) {
@@ -85,7 +86,7 @@ struct PlainWeights {
     }
 };
 
-// The weights of all arcs, and shift (n + 1 + 8 numbers; scratch twice as many). False where the scores do not fit.
+// The weights of all arcs, and shift (n + 1 + 8 numbers; scratch twice as many). Returns false if the scores are out of range.
 static bool weigh_plain(SpanCharts<PlainPlane>& charts, double* shift, double* scratch) {
     charts.shift = shift;
     const PlainWeights weights{charts, shift, scratch, scratch + charts.layout.n + 9};

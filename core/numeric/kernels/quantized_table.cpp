@@ -1,7 +1,7 @@
 // Products of int8 matrices (numeric/quantized.hpp). Compiled once per instruction set, with ARBORA_ISA naming it, as table.cpp is.
 //
-// With VNNI, one instruction adds four products of bytes to a sum. Without, AVX2 adds pairs of products in 16 bits (vpmaddubsw), those of
-// two groups at a time, and then widens them. The baseline widens weights to 16 bits first.
+// With VNNI, one instruction adds four products of bytes to a sum. Without it, AVX2 adds pairs of products in 16 bits (vpmaddubsw)
+// for two groups at a time, and then widens them. The baseline first widens weights to 16 bits.
 #include <cstring>
 
 #include "base/attributes.hpp"
@@ -90,7 +90,7 @@ ARBORA_INLINE static inline Ints add_products(Ints sums, const std::uint32_t* in
 #endif
 }
 
-// Panels at a time: few rows need several, or each sum would wait for the one before.
+// Panels at a time: few rows need several panels, or each sum would wait for the previous one.
 template <int Rows>
 inline constexpr int kPanelsAtOnce = kSums / (Rows * kPanelVectors) > 6 ? 6 : Rows * kPanelVectors < kSums ? kSums / (Rows * kPanelVectors) : 1;
 
@@ -148,7 +148,7 @@ static void product(const QuantizedProduct& p) {
     few_rows<kRows - 1>(static_cast<int>(p.rows - whole), p, whole);
 }
 
-// To the nearest whole number, halves to the even one: the same on every instruction set.
+// Rounds to the nearest integer, halves to even: the same on every instruction set.
 ARBORA_INLINE static inline Ints rounded(Floats x) {
 #if defined(__AVX512BW__)
     return (Ints)_mm512_maskz_cvtps_epi32((__mmask16)0xffff, (__m512)x);  // the plain one makes g++ 12 warn about its own header

@@ -20,7 +20,7 @@ static bool all_valid(const double* p, int length) {
 }
 
 // Copies scores[head, dep] (dense, n+1 per row) into the Square; column 0, the diagonal and the padding become -infinity.
-// False where an entry that counts is NaN or too large.
+// Returns false if an entry that is used is NaN or too large.
 static bool copy_scores(const double* scores, Square q, double* out) {
     const int nodes = q.n + 1;
     const Vec forbidden = broadcast(-__builtin_inf());
@@ -41,7 +41,7 @@ static bool copy_scores(const double* scores, Square q, double* out) {
 }
 
 // Copies scores[head, dep] into diagonals: right(s, t) = scores[s, t], left(s, t) = scores[t, s], -infinity for arcs into the root.
-// False where an entry that counts is NaN or too large.
+// Returns false if an entry that is used is NaN or too large.
 static bool copy_diagonals(const double* scores, Diagonals d, double* right, double* left) {
     const std::ptrdiff_t nodes = d.n + 1;
     bool good = all_valid(scores + 1, d.n);

@@ -1,7 +1,7 @@
 // Dot products of lines in the two semirings, by vectors.
 //
 // Lines may be read up to W - 1 cells past their end: charts are padded, and in every product of the recurrences one of the two
-// operands holds zero there (see trees/chart), so no tail needs a mask.
+// operands is zero there (see trees/chart), so tails need no mask.
 #pragma once
 
 #include "numeric/kernels/vec.hpp"

@@ -1,11 +1,13 @@
-// How the marginals of first-order projective trees change as scores move along a direction v.
+// The derivative of the marginals of first-order projective trees as scores move along a direction v.
 //
-// d P(arc) / dt at scores + t v is the covariance of the arc with the sum of v over the tree: a row of the Hessian of log Z times v. It is
-// found exactly by carrying one more number along with everything that flow_arc computes (forward differentiation, the first-order
-// expectation semiring of [li-eisner-2009] in relative numbers):
-//   upwards,    rate(item) = d log(inside value) / dt = SUM over its ways of share * (rate(a) + rate(b)), plus v of the arc it adds;
+// d P(arc) / dt at scores + t v is the covariance of the arc with the sum of v over the tree: a row of the Hessian of log Z times
+// v. It is computed exactly by carrying one more number with every number that flow_arc computes (forward differentiation, the
+// first-order expectation semiring of [li-eisner-2009] in relative numbers):
+//   upwards,    rate(item) = d log(inside value) / dt = SUM over its ways of share * (rate(a) + rate(b)), plus v of the arc it
+//   adds;
 //   downwards,  part = P(item) * share, and d part = share * (d P(item) + P(item) * (rate(a) + rate(b) - rate(item))).
-// Rates are expectations of v over parts of trees, so they are of v's size and need no range beyond a double's. Time O(n^3), space O(n^2).
+// Rates are expectations of v over parts of trees, so they have v's size and need no range beyond a double's. Time O(n^3), space
+// O(n^2).
 #pragma once
 
 #include "numeric/kernels/inside_arc.hpp"
@@ -15,7 +17,7 @@ namespace arbora::ARBORA_ISA {
 ARBORA_INLINE static inline IVec positive(Vec value) { return value > Vec{}; }
 ARBORA_INLINE static inline IVec positive(const VecExtended& value) { return value.mantissa > Vec{}; }
 
-// The rate of the items `whole`, made in these ways; 0 where they are zero, and in lanes past the last span.
+// The rate of the items `whole`, built in these ways; 0 if they are zero, and in lanes past the last span.
 template <class Plane>
 ARBORA_INLINE static inline Vec mean_rate(Plane whole, std::ptrdiff_t here, int lanes, const Ways<Plane>& ways, const double* rate_a,
                                           const double* rate_b, int count) {
@@ -79,7 +81,7 @@ struct ArcSlopes {
         }
     }
 
-    // As Shares::give, with slopes.
+    // Like Shares::give, with slopes.
     ARBORA_INLINE void give(Vec probability, Vec change, Plane whole, const double* rate_whole, std::ptrdiff_t at, int lanes,
                             const Ways<Plane>& ways, double* FlowPlanes::*to_a, double* FlowPlanes::*to_b, int count) const {
         const auto& [a, b] = ways;
@@ -114,7 +116,7 @@ struct ArcSlopes {
     }
 };
 
-// All planes zeroed by the caller: afterwards slope.open_right(s, t) = d P(s -> t) / dt, and so on as in flow_arc.
+// The caller zeroes all planes. Afterwards slope.open_right(s, t) = d P(s -> t) / dt, and so on as in flow_arc.
 template <class Plane>
 void slopes_arc(const ArcCharts<Plane>& c, const ArcScores& v, FlowPlanes rate, FlowPlanes flow, FlowPlanes slope) {
     const ArcSlopes<Plane> program{c, v, rate, flow, slope};

@@ -1,4 +1,4 @@
-// Compiled once per instruction set, with ARBORA_ISA naming it and the compiler told to use it.
+// Compiled once per instruction set, with ARBORA_ISA set to its name and matching compiler options.
 #include "numeric/kernels/branching.hpp"
 #include "numeric/kernels/dense.hpp"
 #include "numeric/kernels/elimination.hpp"

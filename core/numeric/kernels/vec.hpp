@@ -1,5 +1,6 @@
-// One vector type per instruction set. This header, and all that includes it, is compiled once per set into its own namespace (ARBORA_ISA);
-// nothing here may call a non-inlined library function, or the linker could hand code for a newer CPU to an older one.
+// One vector type per instruction set. This header, and every header that includes it, is compiled once per set in its own
+// namespace (ARBORA_ISA). Nothing here may call a non-inlined library function: the linker could give code for a newer CPU to an
+// older one.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,7 @@ ARBORA_INLINE static inline IVec lane_numbers() {
 ARBORA_INLINE static inline IVec first_lanes(std::int64_t count) { return lane_numbers() < (count - IVec{}); }
 ARBORA_INLINE static inline Vec select(IVec mask, Vec a, Vec b) { return mask ? a : b; }
 
-// The first `count` <= W doubles at p, `fill` in the other lanes; reads nothing beyond.
+// The first `count` <= W doubles at p, `fill` in the other lanes; reads nothing past them.
 ARBORA_INLINE static inline Vec load_first(const double* p, int count, double fill) {
 #if defined(__AVX512F__)
     return (Vec)_mm512_mask_loadu_pd((__m512d)broadcast(fill), (__mmask8)((1u << count) - 1u), p);
@@ -67,7 +68,7 @@ ARBORA_INLINE static inline Vec load_first(const double* p, int count, double fi
 #endif
 }
 
-// Writes the first `count` <= W lanes and nothing beyond.
+// Writes the first `count` <= W lanes and nothing past them.
 ARBORA_INLINE static inline void store_first(double* p, int count, Vec v) {
 #if defined(__AVX512F__)
     _mm512_mask_storeu_pd(p, (__mmask8)((1u << count) - 1u), (__m512d)v);
@@ -78,7 +79,7 @@ ARBORA_INLINE static inline void store_first(double* p, int count, Vec v) {
 #endif
 }
 
-// The larger or the smaller of two; where a is NaN the result is b.
+// The larger or the smaller of two; if a is NaN the result is b.
 template <bool kLarger>
 ARBORA_INLINE static inline Vec extreme(Vec a, Vec b) {
 #if defined(__AVX512F__)
@@ -150,7 +151,7 @@ ARBORA_INLINE static inline Vec power_of_two(Vec x) {
     return (Vec)((IVec)shifted << 52);
 }
 
-// Scores below the range forbid, as -infinity does.
+// Scores below the range forbid, like -infinity.
 ARBORA_INLINE static inline Vec allowed(Vec x) { return select(x < broadcast(-kLargestScore), broadcast(-__builtin_inf()), x); }
 
 struct VecExtended {
@@ -200,7 +201,7 @@ ARBORA_INLINE static inline VecExtended exp_split(Vec score) {
     return {select(alive, exp_reduced(x.rest), Vec{}), select(alive, x.whole, broadcast(kZeroExponent))};
 }
 
-// exp(x) as a plain double for |x| <= 700, 0 for what forbids, NaN for NaN; other x give anything.
+// exp(x) as a plain double for |x| <= 700, 0 for scores that forbid, NaN for NaN; arbitrary for other x.
 ARBORA_INLINE static inline Vec exp_within(Vec score) {
     const Reduced x(score);
     // The shift drops the highest bits of `shifted`; the bias is added first.
