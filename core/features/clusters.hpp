@@ -51,7 +51,7 @@ public:
     Clusters(std::vector<std::uint32_t> keys, std::vector<ClusterCode> codes) : keys_(std::move(keys)), codes_(std::move(codes)) {
         if (keys_.size() != codes_.size()) throw InputError("clusters: expected a code for each key");
         if (std::adjacent_find(keys_.begin(), keys_.end(), [](auto a, auto b) { return a >= b; }) != keys_.end())
-            throw InputError("clusters: expected keys that ascend");
+            throw InputError("clusters: expected ascending keys");
         if (std::find(codes_.begin(), codes_.end(), 0) != codes_.end()) throw InputError("clusters: expected codes above 0");
     }
 

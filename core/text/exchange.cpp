@@ -34,7 +34,7 @@ struct Neighbour {
     Count count;
 };
 
-// Words beside each word, with how often: those of word w stand from offsets[w] on.
+// Adjacent words of each word, with counts: those of word w start at offsets[w].
 struct Neighbours {
     std::vector<std::size_t> offsets;
     std::vector<Neighbour> all;
@@ -62,7 +62,7 @@ Neighbours neighbours(Pairs& pairs, std::size_t words) {
     return found;
 }
 
-// Of a word's neighbours in each class: which classes there are, and how many neighbours.
+// For a word's neighbours: their classes, with counts.
 class Tally {
 public:
     explicit Tally(std::size_t classes) : counts_(classes) {}
@@ -136,14 +136,14 @@ private:
         std::size_t best = old;
         for (std::size_t c = 0; c < count_; ++c) gains_[c] = gain(word, c);
         for (std::size_t c = 0; c < count_; ++c)
-            // Sums of some hundred terms that are equal on paper differ by less.
+            // Sums of some hundred terms that are mathematically equal differ by less.
             if (gains_[c] > gains_[best] + 1e-9) best = c;
         shift(word, best, 1);
         classes_[word] = static_cast<std::int32_t>(best);
         return best != old;
     }
 
-    // Classes of the word's neighbours but for the word itself.
+    // Classes of the word's neighbours other than the word itself.
     void tally(std::size_t word) {
         before_.clear();
         after_.clear();
@@ -156,7 +156,7 @@ private:
         }
     }
 
-    // Counts with the word in class c (sign 1), or without it any more (-1).
+    // Adds the word to class c (sign 1), or removes it (-1).
     void shift(std::size_t word, std::size_t c, Count sign) {
         for (const std::size_t g : before_.touched()) pair(g, c) += sign * before_[g];
         for (const std::size_t h : after_.touched()) pair(c, h) += sign * after_[h];
@@ -164,7 +164,7 @@ private:
         totals_[c] += sign * sizes_[word];
     }
 
-    // How much F grows when the word, which is nowhere, comes to class c.
+    // The growth of F when the word, now in no class, enters class c.
     double gain(std::size_t word, std::size_t c) {
         const auto growth = [&](Count n, Count more) { return f_(n + more) - f_(n); };
         double sum = -2.0 * growth(totals_[c], sizes_[word]);

@@ -40,7 +40,7 @@ double weigh(const double* scores, int count, double* out) {
     return total;
 }
 
-// A labelling of a skeleton. The next ones raise the label of word `last` or of a later word, so each labelling is reached once.
+// A labelling of a skeleton. Its successors raise the label of word `last` or of a later word, so each labelling is reached once.
 struct Labelling {
     double score;
     std::size_t skeleton;
@@ -127,7 +127,7 @@ std::vector<LabelledTree> kbest_labelled(LabelScores labels, const std::vector<H
         LabelledTree tree{skeletons[top.skeleton], Heads(labels.n + 1, -1), top.score};
         for (int d = 1; d <= labels.n; ++d) tree.labels[d] = order(tree.heads[d], d)[0];
         for (const auto& [word, rank] : top.raised) tree.labels[word] = order(tree.heads[word], word)[rank];
-        // Next: one more step for the word raised last, or a first step for any later word.
+        // Next: one more step for the word raised last, or a first step for a later word.
         for (int word = top.last; word <= labels.n; ++word) {
             const bool again = !top.raised.empty() && top.raised.back().first == word;
             const int rank = again ? top.raised.back().second + 1 : 1;

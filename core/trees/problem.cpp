@@ -116,7 +116,7 @@ bool in_family(const std::vector<int>& heads, Trees trees, Roots roots) {
     if (roots == Roots::single && n > 0 && root_arcs != 1) return false;
     for (int d = 1; d <= n; ++d)
         if (waiting[d] == 0) leaves.push_back(d);
-    // From the leaves up: what a cycle holds is never reached, and a subtree is projective iff it fills its span.
+    // From the leaves up: nodes of a cycle are never reached, and a subtree is projective iff it fills its span.
     int reached = 0;
     while (!leaves.empty()) {
         const int d = leaves.back(), h = heads[d];

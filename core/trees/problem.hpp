@@ -1,4 +1,5 @@
-// One sentence's question: a family of trees and a score for each part. Arrays are the caller's, dense, row-major, never written to.
+// The input of a query on one sentence: a family of trees and a score for each part. Arrays are the caller's, dense, row-major, and
+// read-only.
 #pragma once
 
 #include <vector>
@@ -26,21 +27,21 @@ struct Problem {
 
 using Heads = std::vector<int>;
 
-// The arc scores as a checked Square copy. Throws InputError where an entry that counts is NaN or too large.
+// The arc scores as a checked Square copy. Throws InputError if an entry that is used is NaN or too large.
 const double* checked_scores(const Problem& problem, Square square, Arena& arena);
-// Throws the InputError that names the first such entry.
+// Throws an InputError that names the first such entry.
 [[noreturn]] void reject_arcs(const Problem& problem);
-// All checks of a problem, and nothing else.
+// All checks of a problem.
 void check(const Problem& problem);
 // The same check for siblings, grandparents and grandsiblings, which are read in place.
 void check_higher_order(const Problem& problem);
-// out[d] <- the sum of the scores of the parts that word d brings into a tree; out[0] = 0. O(n).
+// out[d] <- the sum of the scores of the parts that word d adds to a tree; out[0] = 0. O(n).
 void word_scores(const Problem& problem, const int* heads, double* out);
 // The sum of the scores of all parts of a tree. O(n).
 double tree_score(const Problem& problem, const int* heads);
-// Is this a tree of the family? heads[1..n] in 0..n. O(n).
+// Whether this is a tree of the family; heads[1..n] in 0..n. O(n).
 bool in_family(const std::vector<int>& heads, Trees trees, Roots roots);
-// siblings[d] <- the next dependent of d's head between the two, or the head itself; unchanged where heads[d] is -1. O(n).
+// siblings[d] <- the next dependent of d's head between the two, or the head itself; unchanged if heads[d] is -1. O(n).
 void adjacent_siblings(const int* heads, int n, int* siblings);
 
 }  // namespace arbora

@@ -1,8 +1,8 @@
-// What the segmenter looks at, hashed into places of a weight table.
+// The segmenter's features, hashed into places of a weight table.
 //
 // All decisions are pointwise [neubig-2011]: whether a token ends between two symbols depends on the text alone, not on other
-// decisions, so that training examples are independent and time is linear. Whether a sentence ends after a token depends on the
-// tokens around it and on where the sentence began.
+// decisions, so training examples are independent and time is linear. Whether a sentence ends after a token depends on the tokens
+// around it and on the sentence's start.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace arbora::segment {
 inline constexpr int kFeatureVersion = 1;
 inline constexpr std::size_t kTokenFeatures = 31;
 inline constexpr std::size_t kSentenceFeatures = 44;
-inline constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;  // sets features apart that have the same values
+inline constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;  // separates features with the same values
 
-// A token: symbols [first, last), and what features ask of it.
+// A token: symbols [first, last), and the values that features use.
 struct Token {
     std::uint32_t first = 0, last = 0;
     std::uint64_t form = 0;     // of the lower-cased characters
@@ -34,7 +34,7 @@ struct Token {
 inline constexpr std::size_t kLongestRun = 16;  // of characters that are hashed as one word
 constexpr std::uint64_t join(std::uint64_t a, std::uint64_t b) { return (a ^ (b + kOdd + (a << 6) + (a >> 2))) * 0xd6e8feb86659fd93ULL; }
 
-// Numbers its features by the order in which they come.
+// Numbers its features in order.
 struct Writer {
     std::uint32_t* out;
     int shift;
@@ -59,7 +59,7 @@ inline std::uint8_t coarse(std::uint8_t kind) {
     return is(number) ? static_cast<std::uint8_t>(digit) : kind;
 }
 
-// Walks from symbol `at` to the right, or to the left with this step.
+// Walks from symbol `at` to the right, or to the left.
 inline constexpr std::size_t kRight = 1, kLeft = static_cast<std::size_t>(-1);
 
 // The run of characters of one kind; at most kLongestRun of them.
@@ -70,14 +70,14 @@ inline std::uint64_t hash_run(const Symbols& s, std::size_t at, std::size_t step
     return hash;
 }
 
-// All up to the next gap; at most kLongestRun characters.
+// Everything up to the next gap; at most kLongestRun characters.
 inline std::uint64_t hash_chunk(const Symbols& s, std::size_t at, std::size_t step) {
     std::uint64_t hash = step == kLeft ? 1 : 2;
     for (std::size_t i = 0; i < kLongestRun && !is_gap_kind(s.kinds[at]); ++i, at += step) hash = join(hash, s.lowered[at]);
     return hash;
 }
 
-// The classes up to the next gap, runs as one; at most eight.
+// The classes up to the next gap, runs counted once; at most eight.
 inline std::uint64_t hash_classes(const Symbols& s, std::size_t at, std::size_t step, bool coarsely) {
     std::uint64_t hash = step == kLeft ? 3 : 5;
     std::uint8_t before = kEdge;
@@ -90,7 +90,7 @@ inline std::uint64_t hash_classes(const Symbols& s, std::size_t at, std::size_t 
     return hash;
 }
 
-// A number as one of a few: exact below 4, then by powers of sqrt 2.
+// A number in buckets: exact below 4, then by powers of sqrt 2.
 inline std::uint32_t bucket(std::size_t count) {
     if (count < 4) return static_cast<std::uint32_t>(count);
     const int width = std::bit_width(count);
@@ -126,10 +126,10 @@ inline Token make_token(const Symbols& symbols, std::size_t first, std::size_t l
     return token;
 }
 
-// Places, each below 2^bits, of the features of "a token ends before symbol k" (k may be a gap that a token could reach over).
+// Places, each below 2^bits, of the features of "a token ends before symbol k" (k may be a gap inside a possible token).
 inline void token_features(const Symbols& s, std::size_t k, int bits, std::span<std::uint32_t, kTokenFeatures> out) {
     Writer add{out.data(), 64 - bits};
-    // A gap that a token could reach over stands for itself, to the right.
+    // A gap inside a possible token represents itself, to the right.
     const auto c = [&](int i) -> std::uint64_t { return s.lowered[k + static_cast<std::size_t>(i)]; };
     const auto t = [&](int i) -> std::uint64_t { return s.kinds[k + static_cast<std::size_t>(i)]; };
     add(0);
@@ -155,7 +155,7 @@ inline void token_features(const Symbols& s, std::size_t k, int bits, std::span<
     add(shape(false), c(-1) << 21 | c(0));
 }
 
-// What is known of the sentence that the tokens up to some place belong to.
+// State of the sentence up to some token.
 struct SentenceSoFar {
     std::size_t first = 0;  // its first token
     int brackets = 0;       // open ones
@@ -175,7 +175,7 @@ struct SentenceSoFar {
     }
 };
 
-// The line that a token stands in.
+// The line that contains a token.
 enum class Break : std::uint8_t { none, space, line };
 
 // What separates token t from the next one.

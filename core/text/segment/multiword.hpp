@@ -1,13 +1,13 @@
-// Tokens that are several words (don't = do n't, du = de le): rules that split them, and where rules may apply.
+// Tokens of several words (don't = do n't, du = de le): rules that split them, and where rules may apply.
 //
-// A rule cuts the token at fixed distances from its end (or from its beginning), and then replaces the last characters of each piece:
+// A rule cuts the token at fixed distances from its end (or its beginning), and then replaces the last characters of each piece:
 //
 //     don't -> do n't      cut 3 from the end;  pieces "do", "n't" stay
 //     pelo  -> por o       cut 1 from the end;  "pel": 2 off, "or" on;  "o" stays
 //
-// What is kept has the token's own letters, so that case comes by itself; what is put on takes the token's case where that is all
-// upper, or where it begins the token. A form that training knew has the rules that it was seen with; any other has those of its
-// longest known ending (or beginning, for rules that cut there). Which of them, or none, is a linear classifier's choice.
+// Kept characters are the token's own, so they keep their case. Added characters are upper-cased if the whole token is upper case,
+// or capitalized at the token's start. A form seen in training has the rules that it occurred with. Any other form has the rules of
+// its longest known ending (or beginning, for rules that cut there). A linear classifier chooses among them, or no rule.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ struct Rule {
     auto operator<=>(const Rule&) const = default;
 };
 
-// One word of a split token; where it is as it stands in the token, that is characters [first, last) of it.
+// One word of a split token; if it is part of the token, as characters [first, last) of it.
 struct Word {
     Codes form;
     std::size_t first = 0, last = 0;
@@ -64,7 +64,7 @@ inline bool is_upper(std::uint32_t code) {
     return kind == CharacterClass::upper || kind == CharacterClass::title;
 }
 
-// All letters that have a case are upper case, and there are two of them at least.
+// Whether all cased letters are upper case, and there are at least two.
 inline bool all_upper(std::span<const std::uint32_t> token) {
     int upper = 0;
     for (const std::uint32_t code : token) {
@@ -80,7 +80,7 @@ inline Codes lower(std::span<const std::uint32_t> codes) {
     return lowered;
 }
 
-// Where the words' boundaries fall in the token when its characters are aligned with theirs at the least cost (insert, delete and
+// Where the words' boundaries are in the token when its characters are aligned with theirs at the lowest cost (insert, delete and
 // replace cost 1; ties go to a match, then to the longer piece on the left).
 inline std::vector<std::size_t> align(const Codes& token, const std::vector<Codes>& words) {
     Codes all;
@@ -119,7 +119,7 @@ inline std::vector<std::size_t> align(const Codes& token, const std::vector<Code
     return cuts;
 }
 
-// The words that a rule makes of a token; nothing where it does not fit. O(length).
+// The words that a rule makes of a token; nothing if it does not apply. O(length).
 inline std::optional<std::vector<Word>> split_token(const Rule& rule, std::span<const std::uint32_t> token) {
     const std::size_t n = token.size();
     std::vector<Word> words(rule.pieces.size());
@@ -176,7 +176,7 @@ inline std::optional<Rule> find_rule(std::span<const std::uint32_t> token, const
     return rule;
 }
 
-// InputError where a rule's numbers make no sense.
+// Throws InputError for invalid rules.
 inline void require_valid(const Rule& rule) {
     const bool sizes = rule.pieces.size() >= 2 && rule.pieces.size() <= kMostPieces && rule.cuts.size() + 1 == rule.pieces.size();
     if (!sizes) throw InputError("rules: expected two to sixteen pieces with a cut between each two");
@@ -186,7 +186,7 @@ inline void require_valid(const Rule& rule) {
     for (const Piece& piece : rule.pieces)
         for (const std::uint32_t code : piece.added)
             if (code >= kCodeLimit || (code >= 0xD800 && code < 0xE000) || is_gap(Characters::shared().kind(code)))
-                throw InputError("rules: expected characters that words may hold");
+                throw InputError("rules: expected characters that words may contain");
 }
 
 // Keys of the table of candidates.
@@ -199,11 +199,11 @@ struct Candidate {
     auto operator<=>(const Candidate&) const = default;
 };
 
-// Sorted candidates, found by a small hash table; most tokens have none, and that is told by one load.
+// Sorted candidates, found with a small hash table. Most tokens have none, which one load shows.
 class Candidates {
 public:
     Candidates() = default;
-    // InputError where they are not sorted.
+    // Throws InputError if they are not sorted.
     explicit Candidates(std::vector<Candidate> sorted) : all_(std::move(sorted)) {
         if (!std::is_sorted(all_.begin(), all_.end())) throw InputError("candidates: expected keys in ascending order");
         slots_.assign(std::bit_ceil(2 * all_.size() + 2), 0);
@@ -216,7 +216,7 @@ public:
         }
     }
 
-    // The rules for a form that training knew; for any other, those of its longest affix that has some.
+    // The rules of a form seen in training; for any other, those of its longest known affix.
     std::span<const Candidate> of_form(std::span<const std::uint32_t> lowered) const { return find(form_key(lowered)); }
     std::span<const Candidate> of_affix(std::span<const std::uint32_t> lowered) const {
         if (lowered.size() < 2) return {};

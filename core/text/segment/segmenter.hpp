@@ -1,8 +1,9 @@
-// Raw text to sentences, tokens and words, by a model that was learned from a treebank's own text (trainer.hpp).
+// Raw text to sentences, tokens and words, by a model trained on a treebank's own text (trainer.hpp).
 //
-// Per paragraph: (1) between two characters, or at a gap that tokens may reach over, does a token end? A table by the classes of
-// both answers where training never differed, a linear classifier otherwise. (2) Which rule, if any, splits the token into words?
-// (3) After which tokens does a sentence end? A blank line always ends one. O(length) time; memory of one paragraph besides the result.
+// Per paragraph: (1) Does a token end between two characters, or at a gap that may be inside a token? A table by the classes of
+// both characters answers if training was unambiguous, else a linear classifier. (2) Which rule, if any, splits the token into
+// words? (3) After which tokens does a sentence end? A blank line always ends one. O(length) time; memory of one paragraph besides
+// the result.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,7 @@ namespace arbora::segment {
 
 enum class Answer : std::uint8_t { ask, never, always };
 
-// What is stored. Tables by classes: [before * kKinds + after]; that of sentences: [(break * kKinds + before) * kKinds + after].
+// The stored model. Tables by classes: [before * kKinds + after]; for sentences: [(break * kKinds + before) * kKinds + after].
 struct Model {
     int bits = 18;
     std::vector<float> token_weights;  // 2^bits each
@@ -44,8 +45,8 @@ struct Options {
     std::string document = {};             // the `# newdoc id` of the first sentence; empty: none
 };
 
-// Words as a treebank, and where they stand, in characters of the text: [starts[w], ends[w]). The words of a multiword token have
-// their own characters where the token is just cut, and all of its characters otherwise. Sentences likewise.
+// Words as a treebank, with their offsets in characters of the text: [starts[w], ends[w]). Words of a multiword token have their
+// own offsets if the token is only cut, and the whole token's otherwise. The same for sentences.
 struct Segmented {
     conll::Columns columns;
     std::vector<std::int64_t> starts, ends;
@@ -66,7 +67,7 @@ inline void append_number(std::int64_t number, std::string& out) {
     out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
 
-// Collects sentences; each is written when its last token is there, since `# text` comes first.
+// Collects sentences and writes each with its last token, because `# text` comes first.
 class Output {
 public:
     Output(std::string_view text, const Options& options, Segmented& out)
@@ -207,14 +208,14 @@ inline void require_answers(const std::vector<std::uint8_t>& answers, std::size_
     require(std::all_of(answers.begin(), answers.end(), [](std::uint8_t a) { return a <= 2; }), "answers: expected 0, 1 or 2");
 }
 
-// The characters of the line that token t ends, if it ends one. `line_start` is the offset of its first.
+// The characters of the line that token t ends, if any. `line_start` is the offset of its first character.
 inline std::size_t line_length(const Symbols& symbols, const Token& token, std::uint32_t line_start) {
     return symbols.offsets[token.last - 1] + 1 - line_start;
 }
 
 class Segmenter {
 public:
-    // InputError where sizes, numbers or rules make no sense
+    // Throws InputError for invalid sizes, numbers or rules.
     explicit Segmenter(Model model) : model_(std::move(model)) {
         require(model_.bits >= kLeastBits && model_.bits <= kMostBits, "bits: expected 8 to 24");
         for (const auto* weights : {&model_.token_weights, &model_.sentence_weights, &model_.multiword_weights}) require_weights(*weights, model_.bits);
@@ -229,7 +230,7 @@ public:
         for (const std::uint8_t answer : model_.gap_answers) gaps_asked_ = gaps_asked_ || answer != static_cast<std::uint8_t>(Answer::always);
     }
 
-    // `text` is UTF-8 of less than 4 GiB; else InputError, which names the first byte that is not.
+    // `text` is UTF-8 of less than 4 GiB; otherwise throws InputError, which names the first bad byte.
     Segmented segment(std::string_view text, const Options& options) const {
         require(text.size() < 0xFFFFFFFFULL, "text: expected less than 4 GiB at a time");
         if (const std::size_t bad = text::first_bad_utf8(text); bad < text.size())
@@ -272,7 +273,7 @@ public:
 
     const Model& model() const { return model_; }
 
-    // Steps of it, for training and for tests. Tokens of a paragraph:
+    // Single steps, for training and tests. Tokens of a paragraph:
     void find_tokens(const Symbols& symbols, std::vector<Token>& out) const {
         out.clear();
         if (symbols.empty()) return;
@@ -280,13 +281,13 @@ public:
         for (std::size_t k = begin + 1; k < symbols.last(); ++k) {
             check_stop(64);
             if (symbols.gap(k)) {
-                // A line end is never within a token.
+                // A line end is never inside a token.
                 const bool ends = !gaps_asked_ || symbols.kind(k) == CharacterClass::newline || token_ends(symbols, k);
                 if (ends) {
                     out.push_back(make_token(symbols, begin, k));
                     begin = k + 1;
                 }
-                ++k;  // what follows a gap begins a token, or goes on with this one
+                ++k;  // the symbol after a gap begins a token, or continues this one
             } else if (!symbols.glued(k) && token_ends(symbols, k)) {
                 out.push_back(make_token(symbols, begin, k));
                 begin = k;
@@ -294,7 +295,7 @@ public:
         }
         out.push_back(make_token(symbols, begin, symbols.last()));
     }
-    // The rule for token t; kPlain where there is none.
+    // The rule for token t; kPlain if none.
     std::uint16_t find_multiword(const Symbols& symbols, std::span<const Token> tokens, std::size_t t) const {
         if (model_.candidates.empty()) return kPlain;
         const Token& token = tokens[t];
@@ -313,7 +314,7 @@ public:
         }
         return best;
     }
-    // The score of "a sentence ends after token t", which does where it is above 0.
+    // The score of "a sentence ends after token t"; it does if the score is above 0.
     double sentence_score(const Symbols& symbols, std::span<const Token> tokens, std::size_t t, const SentenceSoFar& so_far, std::size_t length) const {
         std::array<std::uint32_t, kSentenceFeatures> places;
         sentence_features(symbols, tokens, t, so_far, length, model_.bits, places);

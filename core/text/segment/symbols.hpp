@@ -1,8 +1,8 @@
-// Text as the segmenter sees it: one paragraph at a time, each run of spaces as one symbol.
+// The segmenter's view of text: one paragraph at a time, each run of spaces as one symbol.
 //
 // A paragraph ends at a blank line (or U+2029) or at the end of the text. Runs of spaces, tabs, control characters and line ends
-// become one symbol: U+0020, or U+000A where a line ends in it. Around the paragraph stand kPad symbols of the class `edge`, so
-// that windows need no bounds. 17 bytes per character of the paragraph; O(length).
+// become one symbol: U+0020, or U+000A if a line ends in it. kPad symbols of the class `edge` surround the paragraph, so windows
+// need no bounds checks. 17 bytes per character of the paragraph; O(length).
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 
 namespace arbora::segment {
 
-// What the segmenter knows of characters: a class each, and simple case mapping.
+// The segmenter's table of characters: a class for each, and simple case mapping.
 //
-// The tables are runs of equal classes (characters_table.inc, made by make_characters.py); they are spread over one byte per
-// character at first use, so that a lookup is one load. Saved models rest on the classes: another table is another version.
+// The tables are runs of equal classes (characters_table.inc, made by make_characters.py), expanded at first use to one byte per
+// character, so a lookup is one load. Saved models depend on the classes: another table needs another version.
 inline constexpr int kCharacterVersion = 1;
 
 struct ClassRun {
@@ -26,7 +26,7 @@ struct ClassRun {
     std::uint8_t kind;
 };
 
-// Characters first, first + stride, ..., last; each one's other case lies at this distance.
+// Characters first, first + stride, ..., last; the other case of each is at this distance.
 struct CaseRun {
     std::uint32_t first, last, stride;
     std::int32_t distance;
@@ -61,7 +61,7 @@ public:
     std::uint32_t upper(std::uint32_t code) const { return mapped(code, false); }
 
 private:
-    static constexpr std::uint32_t kLow = 0x600;  // the cased scripts that are met all the time
+    static constexpr std::uint32_t kLow = 0x600;  // the most common cased scripts
 
     Characters() {
         std::uint32_t end = kCodeLimit;
@@ -79,7 +79,7 @@ private:
     std::uint16_t low_[kLow];
 };
 
-// Between words, never in one: spaces of any width, line ends, control characters.
+// Gaps between words: spaces of any width, line ends, control characters.
 constexpr bool is_gap(CharacterClass kind) { return kind <= CharacterClass::control; }
 
 inline constexpr std::size_t kPad = 6;
@@ -100,15 +100,14 @@ struct Symbols {
     CharacterClass kind(std::size_t k) const { return static_cast<CharacterClass>(kinds[k]); }
     bool gap(std::size_t k) const { return kinds[k] <= static_cast<std::uint8_t>(CharacterClass::control); }
 
-    // Whether no token may end between k - 1 and k, two symbols that are no gaps: marks belong to what they follow, joiners to both
-    // sides.
+    // Whether no token may end between symbols k - 1 and k, neither a gap: marks belong to the previous symbol, joiners to both.
     bool glued(std::size_t k) const {
         using enum CharacterClass;
         return kind(k) == mark || kind(k) == joiner || kind(k - 1) == joiner;
     }
 };
 
-// Where a walk through a text stands.
+// The position of a walk through a text.
 struct Place {
     std::size_t byte = 0;
     std::uint32_t character = 0;
@@ -136,8 +135,8 @@ struct Gap {
     }
 };
 
-// The next paragraph, from `place`, which moves behind it. Empty only at the end of the text. `text` is well-formed UTF-8 of less than
-// 4 GiB. O(length of the paragraph).
+// The next paragraph from `place`, which advances past it. Empty only at the end of the text. `text` is well-formed UTF-8 of less
+// than 4 GiB. O(length of the paragraph).
 inline void read_paragraph(std::string_view text, Place& place, Symbols& out) {
     const Characters& characters = Characters::shared();
     for (auto* values : {&out.codes, &out.lowered, &out.offsets, &out.bytes}) values->clear();
@@ -162,7 +161,7 @@ inline void read_paragraph(std::string_view text, Place& place, Symbols& out) {
             push(out, line ? '\n' : ' ', line ? '\n' : ' ', static_cast<std::uint8_t>(line ? CharacterClass::newline : CharacterClass::space),
                  gap.begin);
         }
-        // Regional indicators go in pairs: the second belongs to the first.
+        // Regional indicators form pairs: the second belongs to the first.
         if (kind == CharacterClass::regional && !gap.open && out.kind(out.codes.size() - 1) == CharacterClass::regional)
             kind = CharacterClass::mark;
         gap.open = false;

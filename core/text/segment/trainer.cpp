@@ -26,8 +26,8 @@ bool within_word(std::size_t p) {
     return false;
 }
 
-// Of positions that a table answers, one in so many is learned from all the same: the classifier must know them, too, to judge
-// what the table has never seen.
+// Of the positions that a table answers, the classifier is also trained on one in so many: it must know them, to decide cases that
+// the table has never seen.
 constexpr std::uint64_t kSample = 16;
 
 std::uint8_t answer_of(std::int64_t all, std::int64_t ends, std::int64_t least, double shortcut, bool may_always) {
@@ -122,7 +122,7 @@ void Trainer::take_paragraph(const GoldText& gold, Symbols&& symbols, std::size_
 }
 
 std::uint16_t Trainer::rule_of(std::span<const std::uint32_t> token, const std::vector<Codes>& words) {
-    // Of a cut counted from the end and from the beginning, the one that more words agree on.
+    // The cut that more words agree on: from the end or from the beginning.
     std::optional<Rule> best;
     std::size_t most = 0;
     for (const bool from_end : {true, false}) {
@@ -196,14 +196,14 @@ void Trainer::decide_answers() {
         const std::int64_t all = token_counts_[2 * p], ends = token_counts_[2 * p + 1];
         std::uint8_t answer = answer_of(all, ends, options_.least_seen, options_.shortcut, true);
         if (all < options_.least_seen) {
-            // Seldom or never seen: capitals, say, are taken as other letters are.
+            // Rare or unseen symbols: for example, treat capitals like other letters.
             const std::int64_t alike = coarse_counts[2 * coarse_pair(p)], alike_ends = coarse_counts[2 * coarse_pair(p) + 1];
             if (alike == 0 && within_word(p)) answer = static_cast<std::uint8_t>(Answer::never);
             if (alike > 0 && (all == 0 || (ends == 0 && within_word(p))))
                 answer = answer_of(alike, alike_ends, options_.least_seen, options_.shortcut, true);
         }
         model_.token_answers.push_back(answer);
-        // Without a token that holds a space, none ever will; else wherever one did.
+        // If no token contains a space, none ever will; otherwise allow it wherever one did.
         const bool ask = joined > 0 && gap_counts_[2 * p] > gap_counts_[2 * p + 1];
         model_.gap_answers.push_back(static_cast<std::uint8_t>(ask ? Answer::ask : Answer::always));
     }
@@ -330,7 +330,7 @@ void Trainer::collect_choices() {
                 if (choice.count > 0) choices_.push_back(std::move(choice));
             };
             add(candidates.of_form(lowered), true);
-            // Each form once as if it were not known, to learn from its affixes alone.
+            // Train on each form once as if it were unknown, from its affixes alone.
             bool& seen = met[form_key(lowered)];
             if (!seen) add(candidates.of_affix(lowered), false);
             seen = true;

@@ -1,8 +1,9 @@
-// Learns a segmenter's model from texts whose tokens, sentences and words are known.
+// Trains a segmenter's model on texts with known tokens, sentences and words.
 //
-// Three linear classifiers by stochastic gradient steps on the log-loss, step lengths adapted per weight [duchi-2011], averaged; those for tokens
-// and sentences are binary, that for multiword tokens chooses among the rules that a form may have and none. Where two classes of
-// characters never had a choice in training, a table answers instead. Same texts and seed, same model.
+// Three linear classifiers by stochastic gradient steps on the log-loss, with adaptive step lengths per weight [duchi-2011],
+// averaged. Those for tokens and sentences are binary; that for multiword tokens chooses among the possible rules of a form and
+// none. If two classes of characters were unambiguous in training, a table answers instead. The same texts and seed give the same
+// model.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@
 
 namespace arbora::segment {
 
-// Tokens [starts[t], ends[t]) in characters, ascending; last[t]: a sentence ends with it. `words`: of multiword tokens, the others are
-// empty; it may be empty as a whole where none are to be learned from this text.
+// Tokens [starts[t], ends[t]) in characters, ascending; last[t]: a sentence ends with it. `words`: for multiword tokens, empty for
+// others; empty as a whole if this text has no examples of them.
 struct GoldText {
     std::string text;
     std::vector<std::int64_t> starts, ends;
@@ -36,7 +37,7 @@ struct TrainerOptions {
     std::uint64_t seed = 1;
 };
 
-// Examples of one kind: features of each, side by side, and the answer.
+// Examples of one kind: the features of each, in a row, and the answer.
 struct Examples {
     std::size_t width = 0;
     std::vector<std::uint32_t> places;
@@ -45,13 +46,13 @@ struct Examples {
 
 class Trainer {
 public:
-    // InputError where a text is not UTF-8, or a character of it that is no gap belongs to no token.
+    // Throws InputError if a text is not UTF-8, or a character other than a gap belongs to no token.
     Trainer(const std::vector<GoldText>& texts, TrainerOptions options);
 
     // One pass over all examples in random order; returns their mean loss. O(examples).
     double epoch();
 
-    // What was learned so far: the mean of the weights over all steps.
+    // The model so far: the mean of the weights over all steps.
     Model model() const;
     std::size_t token_examples() const { return tokens_.answers.size(); }
     std::size_t sentence_examples() const { return sentences_.answers.size(); }

@@ -15,11 +15,12 @@
 
 namespace arbora::sequence {
 
-// A label for each word of a sentence: words have features, labels have weights for each, and neighbours may have a say.
+// A label for each word of a sentence. Words have features, labels have weights for each, and pairs of neighbouring labels may have
+// weights.
 //
-// A feature is a place in one table; the weights of labels 0, 1, 2, ... for it are those from there on, so that the scores of all
-// labels of a word are sums of short rows. Rows of different features may overlap, as hashed features do. Behind the table stand
-// the weights of pairs of neighbouring labels, if the model has such.
+// A feature is a place in one table. Its weights for labels 0, 1, 2, ... start at that place, so the scores of all labels of a word
+// are sums of short rows. Rows of different features may overlap, as hashed features do. The weights of pairs of neighbouring
+// labels, if any, come after the table.
 inline constexpr int kSmallestTable = 8, kLargestTable = 26;  // bits
 inline constexpr int kMostLabels = 1 << 14;
 
@@ -69,7 +70,7 @@ class Chain {
 public:
     explicit Chain(const Model& model) : model_(&model) {}
 
-    // Must come first. w is scale · weights; `cost`: one more for every label that is not the right one.
+    // Call first. w is scale · weights; `cost`: added to every label other than the gold one.
     void score(const Sentence& sentence, const float* weights, double scale, bool cost) {
         sentence_ = sentence;
         weights_ = weights;
@@ -94,7 +95,7 @@ public:
         }
     }
 
-    // The labelling with the greatest score; ties go to the lowest numbers, last word first.
+    // The labelling with the highest score; ties go to the lowest labels, last word first.
     std::span<const std::int32_t> best() {
         path_.resize(static_cast<std::size_t>(sentence_.n));
         if (model_->transitions) {
@@ -114,7 +115,7 @@ public:
         log_sum_ = model_->transitions ? path_sum() : independent_sum();
         return log_sum_;
     }
-    // The same over those labellings alone that have the known labels; `sum` first.
+    // The same over the labellings that have the known labels; call `sum` first.
     double sum_of_known() {
         for (int word = 0; word < sentence_.n; ++word) {
             if (const int gold = sentence_.gold[word]; gold >= 0)
@@ -124,7 +125,7 @@ public:
         return sum();
     }
     double probability(int word, int label) const { return probabilities_[index(word, label)]; }
-    // Of `label` at `word` after `before` at the word before it.
+    // The probability of `label` at `word` after `before` at the previous word.
     double pair_probability(int word, int before, int label) const {
         return std::exp(forward_[index(word - 1, before)] + transition(before, label) + scores_[index(word, label)] + backward_[index(word, label)] - log_sum_);
     }

@@ -1,4 +1,4 @@
-// A learner's questions about sentences with labels: the best labelling, or the sum over all.
+// A learner's queries about sentences with labels: the best labelling, or the sum over all.
 #pragma once
 
 #include <limits>
@@ -8,7 +8,7 @@
 
 namespace arbora::sequence {
 
-// InputError unless all places and labels of the batch are the model's; with transitions all words have all labels.
+// Throws InputError unless all places and labels of the batch fit the model; with transitions all words must have all labels.
 inline void check(const Model& model, const Batch& batch) {
     for (std::size_t w = 0; w < batch.words(); ++w) {
         const int labels = batch.labels[w], gold = batch.gold[w];
@@ -35,13 +35,13 @@ inline std::vector<std::int32_t> predict(const Model& model, const Batch& batch,
     return result;
 }
 
-// Answers about the best labelling: loss is the number of wrong labels, of words whose right one is known; others are left alone.
-// With sums, about all labellings: loss is -log P of the known labels, the difference its negative gradient.
+// Answers about the best labelling: loss is the number of wrong labels among words with a known label; other words are ignored.
+// With sums, about all labellings: loss is -log P of the known labels, and the difference is its negative gradient.
 class Questions : public BatchQuestions<Questions, Chain> {
 public:
     static constexpr std::size_t kPiece = std::numeric_limits<std::size_t>::max();  // sums are rounded once
 
-    // Holds no copy of what it is made from. InputError where the batch does not fit the model.
+    // Copies none of its arguments. Throws InputError if the batch does not fit the model.
     Questions(const Model& model, const Batch& batch, int threads)
         : BatchQuestions(make_workers(threads, [&] { return Chain(model); })), model_(&model), batch_(&batch) {
         check(model, batch);
@@ -59,7 +59,7 @@ public:
     }
     std::size_t size() const { return batch_->size(); }
     std::size_t weight_count() const { return model_->weight_count(); }
-    // Whether the right label of every word is known.
+    // Whether the gold label of every word is known.
     bool is_annotated() const {
         return std::all_of(batch_->gold.begin(), batch_->gold.end(), [](std::int32_t gold) { return gold >= 0; });
     }

@@ -1,8 +1,8 @@
-// The words of a training treebank and the tags that each had: what a tagger knows of a word before it looks around.
+// The words of a training treebank and the tags of each: a tagger's knowledge of a word without context.
 //
-// A word (in small letters, by its hash) has a class: its tags, the most frequent first, those below a twentieth of its
-// occurrences left out, and roughly how often it occurred. In training each occurrence asks without counting itself, so that a
-// word that occurs once is as unknown as new words will be; otherwise the class would give the answer away.
+// A word (its hash in lower case) has a class: its tags by frequency, without those below a twentieth of its occurrences, and
+// roughly its number of occurrences. In training each occurrence is left out of its own lookup, so a word that occurs once is as
+// unknown as new words are. Otherwise the class would reveal the answer.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ inline constexpr std::uint32_t kUnknownClass = 7;
 
 inline constexpr std::uint64_t kKeySeed = 0x6c6578;
 inline constexpr int kRare = 20;      // a tag of fewer than one in so many occurrences is left out
-inline constexpr int kCountedTo = 5;  // more occurrences are all the same
+inline constexpr int kCountedTo = 5;  // higher counts are equal
 
 inline std::uint32_t class_of(std::vector<std::pair<int, int>> counts) {
     int total = 0;
@@ -40,7 +40,7 @@ inline std::uint32_t class_of(std::vector<std::pair<int, int>> counts) {
     return static_cast<std::uint32_t>(state);
 }
 
-// What a lexicon knows a word by.
+// The key of a word in a lexicon.
 inline std::uint32_t lexicon_key(std::string_view form) { return static_cast<std::uint32_t>(feature::hash_text(text::lowered(form), kKeySeed)); }
 
 class Lexicon {
@@ -70,20 +70,20 @@ public:
         std::sort(keys_.begin(), keys_.end());
         for (const std::uint32_t key : keys_) classes_.push_back(class_of(counts_.at(key)));
     }
-    // As `keys()` and `classes()` gave it, for looking up alone. InputError unless keys ascend.
+    // Restores the output of `keys()` and `classes()`, for lookups only. Throws InputError unless keys ascend.
     Lexicon(std::vector<std::uint32_t> keys, std::vector<std::uint32_t> classes) : keys_(std::move(keys)), classes_(std::move(classes)) {
         if (keys_.size() != classes_.size()) throw InputError("lexicon: expected a class for each key");
         if (std::adjacent_find(keys_.begin(), keys_.end(), [](auto a, auto b) { return a >= b; }) != keys_.end())
-            throw InputError("lexicon: expected keys that ascend");
+            throw InputError("lexicon: expected ascending keys");
     }
 
     std::uint32_t find(std::uint32_t key) const {
         const auto found = std::lower_bound(keys_.begin(), keys_.end(), key);
         return found == keys_.end() || *found != key ? kUnknownClass : classes_[static_cast<std::size_t>(found - keys_.begin())];
     }
-    // As if one occurrence of the word, with this tag, had not been there. InputError where counts are not known.
+    // The class without one occurrence of the word with this tag. Throws InputError if counts are unknown.
     std::uint32_t find_without(std::uint32_t key, int tag) const {
-        if (counts_.empty()) throw InputError("lexicon: expected one with counts, got one that was read from a file");
+        if (counts_.empty()) throw InputError("lexicon: expected a lexicon with counts, got one read from a file");
         const auto found = counts_.find(key);
         if (found == counts_.end()) return kUnknownClass;
         Counts counts = found->second;

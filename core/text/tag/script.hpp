@@ -1,8 +1,8 @@
-// Edit scripts: how a word becomes its lemma, said so that it fits other words, too.
+// Edit scripts: how a word becomes its lemma, in a form that applies to other words, too.
 //
-// A script says how to write the word (small letters; as it is; a capital first; capitals), how many characters to take off at
-// each end, and what to put there instead. "l\t0\t\t3\ty" makes "cities" "city", and "Bodies" "body". Where form and lemma have
-// nothing in common, the script is the lemma itself: "=\tgo".
+// A script states the case of the word (lower case; as it is; capitalized; upper case), the number of characters to remove at each
+// end, and the replacements. "l\t0\t\t3\ty" turns "cities" into "city", and "Bodies" into "body". If form and lemma share nothing,
+// the script is the lemma itself: "=\tgo".
 #pragma once
 
 #include <charconv>
@@ -16,7 +16,7 @@
 
 namespace arbora::tag {
 
-// The longest common run of bytes that begins and ends between characters, the first of them.
+// The longest common run of bytes that starts and ends at character boundaries; of several, the first.
 struct Common {
     std::size_t at_form = 0, at_lemma = 0, length = 0;
 };
@@ -45,7 +45,7 @@ inline std::size_t number_of(std::string_view digits, std::string_view text) {
     return number;
 }
 
-// A script that was checked: InputError where the text is none.
+// A checked script. Throws InputError if the text is not a script.
 class Script {
 public:
     explicit Script(std::string_view text) {
@@ -65,7 +65,7 @@ public:
         suffix_ = number_of(parts[3], text);
         after_ = parts[4];
     }
-    // Nothing where the word is too short for it, or where nothing would be left.
+    // Nothing if the word is too short, or if the result would be empty.
     std::optional<std::string> apply(std::string_view form) const {
         if (letters_ == Case::whole) return before_;
         const std::string written = Script::written(form, letters_);

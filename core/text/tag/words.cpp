@@ -70,7 +70,7 @@ constexpr Template kMorph[] = {
     {at(upos), at(suffix3, -1), at(suffix3)},
 };
 
-// Of clusters alone: upos-v2 and morph-v2 have them after the templates of the first versions.
+// Cluster features: upos-v2 and morph-v2 have them after the templates of the first versions.
 constexpr Template kUposClusters[] = {
     at(cluster), at(cluster8), at(cluster6), at(cluster4), at(cluster, -1), at(cluster, 1), at(cluster8, -1), at(cluster8, 1), at(cluster8, -2), at(cluster8, 2),
     {at(cluster8, -1), at(cluster8)}, {at(cluster8), at(cluster8, 1)}, {at(cluster8, -1), at(cluster8, 1)}, {at(cluster6, -1), at(cluster6), at(cluster6, 1)},
@@ -115,7 +115,7 @@ std::uint32_t value(Field field, std::string_view text) {
     return static_cast<std::uint32_t>(feature::hash_text(text, std::uint64_t{0x74616700} + field));
 }
 
-// A place beside the sentence. No text of a treebank contains this control character, so no word has these values.
+// A place outside the sentence. No text of a treebank contains this control character, so no word has these values.
 Row special_row(std::string_view name) {
     Row row;
     for (int f = 0; f < field_count; ++f) row[static_cast<std::size_t>(f)] = value(static_cast<Field>(f), std::string("\x01").append(name));
@@ -127,7 +127,7 @@ std::string traits_of(std::string_view text) {
     return {hyphen ? '-' : ' ', digit ? 'd' : ' '};
 }
 
-// All that a form alone decides; what the lexicon says of it comes later.
+// All values that a form alone determines; lexicon values come later.
 Row form_row(std::string_view text) {
     const std::string small = text::lowered(text);
     const std::size_t length = text::characters(small);
@@ -157,7 +157,7 @@ std::vector<std::uint32_t> values(const conll::StringTable& table, Field field) 
     return result;
 }
 
-// The rows of one sentence, with those beside it, made from tables of distinct texts.
+// The rows of one sentence and its neighbours, from tables of distinct strings.
 class Rows {
 public:
     Rows(const conll::Columns& columns, const Lexicon& lexicon, const feature::Clusters* clusters, const std::int32_t* own_tags)
@@ -201,7 +201,7 @@ private:
     Row before_ = special_row("before"), after_ = special_row("after");
 };
 
-// Another odd factor for each atom of each template.
+// A different odd factor for each atom of each template.
 std::uint32_t factor(std::size_t number, int atom) {
     return static_cast<std::uint32_t>(feature::mix(number * 4 + static_cast<std::size_t>(atom) + 1)) | 1U;
 }
@@ -227,7 +227,7 @@ struct Compiled {
         }
     }
 
-    // `row` is the word's, those beside it its neighbours'. The high bits of sums are the best mixed.
+    // `row` is the word's, those next to it its neighbours'. The high bits of sums are mixed best.
     void places(const Row* row, int shift, std::uint32_t* out) const {
         const Term* term = terms.data();
         for (std::size_t t = 0; t < counts.size(); ++t) {
@@ -250,7 +250,7 @@ Set set_of(const std::string& name) {
 }
 
 sequence::Batch encode(const conll::Columns& columns, Set set, const Lexicon& lexicon, const feature::Clusters* clusters, const std::int32_t* own_tags, int bits) {
-    if ((set == Set::upos_v2 || set == Set::morph_v2) && clusters == nullptr) throw InputError("clusters: expected some, which these features look at, got none");
+    if ((set == Set::upos_v2 || set == Set::morph_v2) && clusters == nullptr) throw InputError("clusters: these features need word clusters, got none");
     if (bits < sequence::kSmallestTable || bits > sequence::kLargestTable)
         throw InputError("bits: expected " + std::to_string(sequence::kSmallestTable) + " to " + std::to_string(sequence::kLargestTable) + ", got " + std::to_string(bits));
     const Compiled compiled(templates_of(set));

@@ -1,8 +1,8 @@
-// Words as a tagger sees them: their features as places in a weight table, for sequence::Model.
+// A tagger's view of words: their features as places in a weight table, for sequence::Model.
 //
-// Each word has one 32-bit value per field; a feature is a conjunction of up to three fields of the word and its neighbours, and
-// its place is a sum of value x odd factor, as in features/hash.hpp. The sets of conjunctions have versions: weights in a saved
-// model are found by them.
+// Each word has one 32-bit value per field. A feature is a conjunction of up to three fields of the word and its neighbours, and
+// its place is a sum of value x odd factor, as in features/hash.hpp. The sets of conjunctions have versions, because they locate
+// the weights in a saved model.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ enum class Set : std::uint8_t {
     lemma_v1,  // forms, UPOS, XPOS and FEATS
 };
 
-// InputError for a name that is none: "upos-v1", "upos-v2", "morph-v1", "morph-v2", "lemma-v1".
+// Throws InputError for a name other than "upos-v1", "upos-v2", "morph-v1", "morph-v2", "lemma-v1".
 Set set_of(const std::string& name);
 
-// The features of all words. `clusters`: null unless the set looks at them. `own_tags`, null or one per word: the tag numbers by which the lexicon leaves each word's own
-// occurrence out, for training. O(words · features). Labels and gold are left empty.
+// The features of all words. `clusters`: null unless the set reads them. `own_tags`, null or one per word: the tag with which the
+// lexicon leaves out each word's own occurrence, for training. O(words · features). Leaves labels and gold empty.
 sequence::Batch encode(const conll::Columns& columns, Set set, const Lexicon& lexicon, const feature::Clusters* clusters, const std::int32_t* own_tags, int bits);
 
 }  // namespace arbora::tag

@@ -6,8 +6,8 @@
 namespace arbora {
 
 struct Elimination {
-    // The largest weight that is flushed to zero, and the share of a pivot that such a loss may be. Each column carries a bound of
-    // its loss through the elimination, as if it were one more head, so the check is exact about where small weights matter.
+    // The largest weight that is flushed to zero, and the tolerated loss as a share of a pivot. Each column carries a bound of its
+    // loss through the elimination, like one more head, so the check is exact about where small weights matter.
     static constexpr double kFlushed = 1e-300, kTolerance = 1e-18;
 
     Square square;
@@ -23,18 +23,18 @@ struct Elimination {
     }
 };
 
-// The same with extended-range numbers, for the scores that fail the check.
+// The same with extended-range numbers, for scores that fail the check.
 //
-// With a single root, a word may be left with no head but the root. It is then the root's one dependent, and from there on the root
-// stands for it: its row replaces the root's, which no other word may use, and counts in the pivots like any other. `hung` is that
-// word, 0 for none: words above it are single-root pivots, words below it multi-root ones.
+// With a single root, a word may be left with the root as its only head. It is then the root's only dependent, and represents the
+// root from there on: its row replaces the root's, which no other word may use, and counts in the pivots like any other. `hung` is
+// that word, 0 for none: words above it are single-root pivots, words below it multi-root ones.
 struct ExtendedElimination {
     Square square;
     Roots roots = Roots::single;
     LogPlane weights, columns, pivots, scratch;
     int hung = 0;
 
-    // Does the pivot of k leave out the root?
+    // Whether the pivot of k leaves out the root.
     ARBORA_INLINE bool root_outside(int k) const { return roots == Roots::single && k > hung && k > 1; }
 
     static ExtendedElimination take(Arena& arena, Square square, Roots roots) {

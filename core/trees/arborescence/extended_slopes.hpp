@@ -1,9 +1,9 @@
-// How the marginals of non-projective trees change as scores move along a direction, at any score scale.
+// The derivative of the marginals of non-projective trees as scores move along a direction, at any score scale.
 //
-// The elimination of matrix_tree.hpp and its backward pass, with the rate d log(number) / dt beside every number. All numbers are
-// positive, so the rate of a sum is a mean of rates, and that of a product or quotient a sum or difference: of the direction's own size,
-// however large or small the numbers are. Plain loops, for scores that do not fit plain doubles (kernels/elimination.hpp serves the
-// others). Time O(n^3), space O(n^2).
+// The elimination of matrix_tree.hpp and its backward pass, with the rate d log(number) / dt of every number. All numbers are
+// positive, so the rate of a sum is a mean of rates, and the rate of a product or quotient is a sum or difference: rates have the
+// direction's own size, however large or small the numbers are. Plain loops, for scores outside the range of plain doubles
+// (kernels/elimination.hpp handles the others). Time O(n^3), space O(n^2).
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace arbora {
 
 class ExtendedSlopes {
 public:
-    // Squares of scores (column 0, diagonal: -inf) and of the direction; some tree must be allowed.
+    // Squares of scores (column 0, diagonal: -inf) and of the direction; at least one tree must be allowed.
     ExtendedSlopes(const double* scores, const double* direction, Square square, Roots roots)
         : scores_(scores), direction_(direction), square_(square), roots_(roots), weights_(square.size()), gradients_(square.size()),
           pivots_(static_cast<std::size_t>(square.n) + 1) {
@@ -27,11 +27,11 @@ public:
             weights_[at] = {extended_exp(scores[at]), direction[at]};
             largest = std::max(largest, std::abs(direction[at]));
         });
-        // A gradient's rate is E[direction | arc] - E[direction] less that of the arc, over n arcs each.
+        // A gradient's rate is E[direction | arc] - E[direction] minus the arc's own, over n arcs each.
         largest_rate_ = (2.0 * square.n + 1.0) * largest;
     }
 
-    // out[head, dep], dense (n+1) x (n+1); what is not written stays.
+    // out[head, dep], dense (n+1) x (n+1); entries of forbidden arcs are unchanged.
     void marginals_along(double* out) {
         eliminate();
         backpropagate();
@@ -126,7 +126,7 @@ private:
     Square square_;
     Roots roots_;
     int hung_ = 0;             // see ExtendedElimination
-    double largest_rate_ = 0;  // what no gradient's rate exceeds but by rounding
+    double largest_rate_ = 0;  // the limit of a gradient's rate, up to rounding
     std::vector<Rated> weights_, gradients_, pivots_;
 };
 

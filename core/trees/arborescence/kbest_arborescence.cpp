@@ -1,10 +1,11 @@
 // The k best non-projective trees, in order [camerini-1980, zmigrod-2021].
 //
-// The set of trees is split: for a subset (some arcs required, some forbidden) with best tree A, find the arc e of A whose loss costs
-// least; the subset's second-best tree is the best one without e. Emit it, and split the subset into "with e" (best tree A) and "without e"
-// (best tree the second-best). The arc e comes out of one contraction: when a component's best entering arc b belongs to A, the cheapest
-// replacement enters the same component from a source that does not hang below b in A; e is the b with the smallest difference. With a
-// single root, a root arc is replaced by a root arc, any other by another: see max_arborescence.hpp. Time O(k n^2), space O(n^2 + k n).
+// The set of trees is split. For a subset (some arcs required, some forbidden) with best tree A, find the arc e of A whose loss
+// costs least; the subset's second-best tree is its best tree without e. Emit that tree, and split the subset into "with e" (best
+// tree A) and "without e" (best tree: the second-best). One contraction finds e: when a component's best entering arc b belongs to
+// A, the cheapest replacement enters the same component from a source that is not below b in A; e is the b with the smallest
+// difference. With a single root, a root arc is replaced by a root arc, any other by another: see max_arborescence.hpp. Time O(k
+// n^2), space O(n^2 + k n).
 #include "base/interrupt.hpp"
 #include "trees/arborescence/max_arborescence.hpp"
 
@@ -18,7 +19,7 @@ namespace arbora {
 
 namespace {
 
-// One constraint of a subset, linked to those it was split off with.
+// One constraint of a subset, linked to the earlier ones.
 struct Constraint {
     int head, dep;
     bool required;
@@ -26,7 +27,7 @@ struct Constraint {
 };
 using Constraints = std::shared_ptr<const Constraint>;
 
-// A subset of trees: its best tree has been emitted already, its second-best lacks the arc into `dep`.
+// A subset of trees: its best tree has been emitted, its second-best lacks the arc into `dep`.
 struct Subset {
     double second_score;
     std::size_t order;  // ties: the subset made first
@@ -39,7 +40,7 @@ struct Subset {
     }
 };
 
-// Finds the arc of a tree whose loss costs least, alongside a contraction.
+// Finds the arc of a tree whose loss costs least, during a contraction.
 class CheapestLoss final : public Contraction {
 public:
     CheapestLoss(Arena& arena, Square square, Roots roots)
@@ -60,14 +61,14 @@ public:
         number_subtrees();
         result_ = {-kMinusInfinity, 0};
         if (!run(entering, scratch.data())) return {-kMinusInfinity, 0};
-        // Another tree as good as this one (a tie, up to rounding): it is the next, and lacks one of these arcs.
+        // Another tree with the same score (up to rounding): it comes next, and lacks one of these arcs.
         for (int d = 1; d <= square_.n; ++d)
             if (scratch[d] != tree_[d]) return {0.0, d};
         return result_;
     }
 
 private:
-    // Preorder numbers: u hangs below v iff enter[v] <= enter[u] < leave[v].
+    // Preorder numbers: u is below v iff enter[v] <= enter[u] < leave[v].
     void number_subtrees() {
         const int n = square_.n;
         std::fill_n(first_child_, n + 1, 0);

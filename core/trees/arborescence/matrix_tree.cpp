@@ -12,7 +12,7 @@ namespace arbora {
 
 namespace {
 
-// The largest score of each column that its scale is taken from: see scale_weights. False where a word has no head.
+// The largest score of each column, from which its scale is derived: see scale_weights. Returns false if a word has no head.
 bool column_tops(const double* scores, Square q, Roots roots, double* tops, double* scratch) {
     kernels().column_best(scores, q, roots == Roots::multi ? 0 : 1, tops, scratch);
     for (int d = 1; d <= q.n; ++d) {
@@ -22,7 +22,7 @@ bool column_tops(const double* scores, Square q, Roots roots, double* tops, doub
     return true;
 }
 
-// Rounding can leave a column a little off one; where it does, bring it back.
+// Rounding can leave a column's sum slightly off one; then rescale it.
 void normalize_columns(double* out, int nodes) {
     for (int d = 1; d < nodes; ++d) {
         if (nodes >= 64) check_stop(8 * static_cast<std::size_t>(nodes));
@@ -57,7 +57,7 @@ MatrixTree::MatrixTree(const double* scores, Square square, Roots roots, Arena& 
     Extended product = kOne;
     for (int k = 1; k <= square.n; ++k) product = product * normalized(plain_.pivots[k], 0.0);
     any_tree_ = true;
-    // Scaled so that no tree weighs more than 1; by more than the sums of scores can be off.
+    // Scaled so that no tree weighs more than 1, by more than the rounding error of the sums of scores.
     double magnitude = 1.0;
     for (int d = 1; d <= square.n; ++d) magnitude += std::abs(tops[d]) + std::abs(scores[d] > kMinusInfinity ? scores[d] : 0.0);
     at_least_best_ = log(product) > 1e-14 * square.n * magnitude;

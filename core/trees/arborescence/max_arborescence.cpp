@@ -11,7 +11,7 @@ namespace {
 
 enum State { kUnseen, kOnPath, kAttached };
 
-// Do the heads form a tree (with one root arc, where one is asked for)? O(n).
+// Whether the heads form a tree (with one root arc, if required). O(n).
 bool is_tree(const int* heads, int n, Roots roots, int* mark) {
     std::fill_n(mark, n + 1, 0);
     mark[0] = -1;
@@ -86,7 +86,7 @@ bool Contraction::best_entering(int node) {
     return true;
 }
 
-// Contracts the part of the path from component `repeated` on; its line takes over the lines of the parts.
+// Contracts the part of the path from component `repeated` on; its line merges the lines of the parts.
 int Contraction::contract(int repeated) {
     const int made = nodes_++, length = square_.n + 1;
     check_stop(static_cast<std::size_t>(length));
@@ -129,8 +129,8 @@ int Contraction::contract(int repeated) {
     return made;
 }
 
-// Newest first: an entering arc decides the head of the word it enters, and of no other; the components around that word
-// have then been entered, the other parts of each cycle keep their own entering arcs.
+// Newest first: an entering arc decides the head of the word it enters, and of no other. The components around that word are then
+// entered, and the other parts of each cycle keep their own entering arcs.
 void Contraction::expand(int* heads) {
     for (int node = nodes_ - 1; node >= 1; --node) {
         if (source_[node] < 0) continue;
@@ -165,7 +165,7 @@ bool Contraction::run(double* entering, int* heads) {
 const double* without_soft_masks(const double* scores, Square square, Arena& arena) {
     constexpr double kSoftMask = 1e15;
     if (kernels().largest_magnitude(scores, square) <= kSoftMask) return scores;
-    // Magnitudes far apart are masks of different strength; each level outweighs all below it.
+    // Magnitudes far apart are masks of different strength; each level outweighs all lower ones.
     double ordinary = 0.0;
     std::vector<double> levels;
     for (std::size_t i = 0; i < square.size(); ++i) {

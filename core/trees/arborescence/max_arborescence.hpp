@@ -1,16 +1,16 @@
-// The best non-projective tree: maximum spanning arborescence of a dense graph, with one root arc where one is asked for.
+// The best non-projective tree: maximum spanning arborescence of a dense graph, with one root arc if required.
 //
-// Grow a path backwards along best entering arcs [tarjan-1977, gabow-1986]. Where it reaches the root, or a component that is already
-// attached, the path is done; where it meets itself, the cycle is contracted and its entering arcs are re-scored by what they would
-// replace. A component's entering arcs are one line (best arc per source), so a contraction is a few vector maxima. Greedy heads that
-// form a tree are returned without any of this.
+// Grow a path backwards along best entering arcs [tarjan-1977, gabow-1986]. If it reaches the root, or a component that is already
+// attached, the path is complete. If it meets itself, the cycle is contracted and its entering arcs are re-scored relative to the
+// arcs they would replace. A component's entering arcs are one line (best arc per source), so a contraction is a few vector maxima.
+// Greedy heads that form a tree are returned directly.
 //
-// Single root: scores are compared as pairs (uses no root arc, score). Best trees under that order have the fewest root arcs, hence one
-// where that is possible, and among those the best score [stanojevic-2021 use a large constant, which loses precision]. Cycles never
-// contain a root arc, so re-scoring never mixes the two, and the rule becomes: take a root arc only where no other arc is left.
+// Single root: scores are compared as pairs (uses no root arc, score). Best trees under that order have the fewest root arcs, hence
+// one if possible, and among those the best score [stanojevic-2021 use a large constant, which loses precision]. Cycles never
+// contain a root arc, so re-scoring never mixes the two, and the rule becomes: take a root arc only if no other arc is left.
 //
-// Soft masks: scores of +-1e32 or the like would swallow ordinary ones when arcs are re-scored. They are replaced by the smallest values
-// that still outweigh any sum of ordinary ones, which leaves the order of trees as it is.
+// Soft masks: scores such as +-1e32 would absorb ordinary ones when arcs are re-scored. They are replaced by the smallest values
+// that still outweigh any sum of ordinary ones, which keeps the order of trees.
 //
 // Time O(n^2), space O(n^2). Ties go to the lowest head.
 #pragma once
@@ -29,7 +29,7 @@ public:
     Contraction(Arena& arena, Square square, Roots roots, bool runners_up);
     virtual ~Contraction() = default;
 
-    // heads[1..n] <- the best tree. False where no tree is allowed.
+    // heads[1..n] <- the best tree. Returns false if no tree is allowed.
     bool run(double* entering, int* heads);
 
 protected:
@@ -64,11 +64,11 @@ private:
     int path_length_ = 0, nodes_ = 0, root_arcs_ = 0;
 };
 
-// The scores for contractions: as they are, or a copy in which soft masks are moved next to the ordinary scores.
+// The scores for contractions: unchanged, or a copy with soft masks moved next to the ordinary scores.
 const double* without_soft_masks(const double* scores, Square square, Arena& arena);
-// heads[0..n], heads[0] = -1. `scores` is a Square copy (column 0, diagonal: -inf). False where no tree is allowed.
+// heads[0..n], heads[0] = -1. `scores` is a Square copy (column 0, diagonal: -inf). Returns false if no tree is allowed.
 bool max_arborescence(const double* scores, Square square, Roots roots, Arena& arena, int* heads);
-// Up to k trees, best first: heads[0..n] each. Empty where no tree is allowed. See kbest_arborescence.cpp.
+// Up to k trees, best first: heads[0..n] each. Empty if no tree is allowed. See kbest_arborescence.cpp.
 std::vector<std::vector<int>> kbest_arborescences(const double* scores, Square square, Roots roots, int k, Arena& arena);
 
 }  // namespace arbora

@@ -1,8 +1,8 @@
 // Exact random multi-root trees by loop-erased random walks [wilson-1996]: each word in turn walks to a random head, in proportion to
 // the arcs' weights, until it meets the tree grown so far; loops of the walk are erased.
 //
-// A walk may be long where words prefer each other to the root, so the number of steps is limited and a draw may fail. That does not
-// bias the trees that are drawn: the number of steps spent in loops is independent of the tree [propp-1998].
+// A walk may be long if words prefer each other to the root, so the number of steps is limited and a draw may fail. That does not
+// bias the trees drawn: the number of steps spent in loops is independent of the tree [propp-1998].
 // Time O(n^2) to begin with, then O(n) a step, by vectors; on the order of n steps a tree unless the scores are circular.
 #pragma once
 
@@ -32,7 +32,7 @@ public:
         kernels().transpose(sums.weights, square, cumulative_);
     }
 
-    // heads[0..n]; false where the steps ran out.
+    // heads[0..n]; false if the steps ran out.
     bool draw(Generator& random, int* heads) {
         if (!possible_) return false;
         const int n = square_.n;
@@ -43,7 +43,8 @@ public:
         for (int start = 1; start <= n; ++start) {
             for (int word = start; in_tree_[word] == 0; word = heads[word]) {
                 if (--steps < 0) return false;
-                // The lowest head whose cumulative weight exceeds a random part of the whole; it has weight, or its sum would be no larger.
+                // The lowest head whose cumulative weight exceeds a random part of the total. It has nonzero weight, or its sum
+                // would be no larger.
                 const double* line = cumulative_ + square_.line(word);
                 heads[word] = kernels().line_rank(line, n, random.uniform() * line[n]);
             }

@@ -1,12 +1,13 @@
 // Exact random trees from the elimination of matrix_tree.hpp, by putting the words back one at a time.
 //
-// Let T be a random tree on the root and words 1..k-1 under the weights that remain after eliminating n..k. Each of its arcs h -> d is a
-// sum of ways: direct, or through k with weight(h, k) weight(k, d) / D_k. Draw the way of each arc, cut those that went through k, and hang
-// their dependents S under k. The head of k is then drawn from the piece that still holds the root, in proportion to weight(h, k). This is
-// exact: for a given forest and S, the trees T that lead to it are the ways to join |S| + 1 pieces to a tree, where each join costs the
-// joined piece's share x of D_k; they sum to x_root * D_k^(|S| - 1) (Cayley's formula with weights), and D_k^|S| in the denominators and
-// the pivot D_k leave exactly x_root, the sum over k's possible heads. With a single root, the root counts only where it is all that its
-// piece holds. Time O(n^2) expected a tree, no rejection, no walk whose length depends on the scores.
+// Let T be a random tree on the root and words 1..k-1 under the weights that remain after eliminating n..k. Each of its arcs h -> d
+// is a sum of ways: direct, or through k with weight(h, k) weight(k, d) / D_k. Draw the way of each arc, cut those that went
+// through k, and attach their dependents S to k. Then draw the head of k from the piece that still contains the root, in proportion
+// to weight(h, k). This is exact: for a given forest and S, the trees T that lead to it are the ways to join |S| + 1 pieces to a
+// tree, where each join costs the joined piece's share x of D_k. They sum to x_root * D_k^(|S| - 1) (Cayley's formula with
+// weights), and D_k^|S| in the denominators and the pivot D_k leave exactly x_root, the sum over k's possible heads. With a single
+// root, the root counts only if its piece contains nothing else. Time O(n^2) expected per tree, without rejection or walks whose
+// length depends on the scores.
 #include <algorithm>
 
 #include "trees/arborescence/matrix_tree.hpp"
@@ -15,7 +16,7 @@ namespace arbora {
 
 namespace {
 
-// The numbers of an elimination, plain or extended, behind one face.
+// The numbers of an elimination, plain or extended, behind one interface.
 struct PlainNumbers {
     using Number = double;
     const Elimination& e;
@@ -50,12 +51,12 @@ struct ExtendedNumbers {
     static bool positive(Extended x) { return !x.is_zero(); }
 };
 
-// How the arc h -> d that remains at its level came about: 0 direct, else the word it went through.
+// The origin of the arc h -> d that remains at its level: 0 direct, else the word it went through.
 template <class Numbers>
 int draw_origin(const Numbers& numbers, int n, int h, int d, Generator& random) {
     const auto total = h > d ? numbers.row(h, d) : numbers.column(d, h);
     const double u = random.uniform();
-    // Below the word that had to hang on the root, the root's arcs are that word's.
+    // Below the word that must attach to the root, the root's arcs are that word's.
     const bool replaced = h == 0 && d < numbers.hung();
     typename Numbers::Number sum{};
     if (!replaced) sum = numbers.direct(h, d);
@@ -68,7 +69,7 @@ int draw_origin(const Numbers& numbers, int n, int h, int d, Generator& random) 
         last = k;
         if (Numbers::reached(sum, total, u)) return k;
     }
-    return last;  // rounding: the sum fell short of the total by less than its precision
+    return last;  // rounding: the sum was less than the total
 }
 
 // A head of k in proportion to weight(h, k), among first..k-1 where allowed(h); the allowed weights sum to `total`.
@@ -96,7 +97,7 @@ typename Numbers::Number allowed_weight(const Numbers& numbers, int k, int first
 
 enum Side { kUnknown, kWithRoot, kCut };
 
-// Is `word` in the piece that holds the root? Marks every word on the way.
+// Whether `word` is in the piece with the root. Marks every word on the way.
 bool with_root(int word, const int* heads, int* side) {
     int top = word;
     while (side[top] == kUnknown) top = heads[top];

@@ -9,8 +9,8 @@
 //   open_left(s, t)  = joined(s, t) * arc(t, s)
 //   right(s, t)      = SUM_{s < r <= t}  open_right(s, r) * right(r, t)
 //   left(s, t)       = SUM_{s <= r < t}  left(s, r) * open_left(r, t)
-// The root is position 0. With several roots it is a word like any other that only takes dependents on its right; with a single root, goal
-// = SUM_r left(1, r) * arc(0, r) * right(r, n). Each tree has exactly one derivation. Time O(n^3), space O(n^2).
+// The root is position 0. With several roots it is a word like any other that only takes dependents on its right. With a single
+// root, goal = SUM_r left(1, r) * arc(0, r) * right(r, n). Each tree has exactly one derivation. Time O(n^3), space O(n^2).
 #pragma once
 
 #include <type_traits>
@@ -23,7 +23,7 @@ namespace arbora {
 struct ArcScores {
     double *right, *left, *root;
 
-    // Whole vectors, and one to spare.
+    // Whole vectors, plus one.
     static std::size_t root_size(int n) { return (static_cast<std::size_t>(n) + 1 + 8 + 7) / 8 * 8; }
 };
 
@@ -39,7 +39,7 @@ struct SpanCharts {
     const double *score_right = nullptr, *score_left = nullptr;
     const double* score_root = nullptr;  // arc(0, t) by t
     P arc_right, arc_left, arc_root, right, left, open_right, open_left;
-    // PlainPlane only: weights of arcs to word t, and with them whatever holds that arc, are 2^-shift[t] times what they stand for.
+    // PlainPlane only: weights of arcs to word t, and of items with that arc, are 2^-shift[t] times their true values.
     const double* shift = nullptr;
     Value goal = P::kZero;
 
@@ -49,7 +49,7 @@ struct SpanCharts {
         for (P* plane : {&right, &left, &open_right, &open_left}) *plane = take_plane<P>(arena, layout.size());
     }
 
-    // Scores of arcs, and room for the weights of those that share no memory with them.
+    // Scores of arcs, and room for the weights of arcs that share no memory with them.
     void take_weights(Arena& arena, const ArcScores& scores) {
         score_right = scores.right;
         score_left = scores.left;
@@ -63,7 +63,7 @@ struct SpanCharts {
 
     static bool is_leaf(Item item) { return item.kind <= kLeft && item.left == item.right; }
 
-    // The root's item, where the root takes part in no spans.
+    // The root's item, if the root is not part of spans.
     bool is_root_item(Item item) const { return item.left < layout.first && item.kind == kOpenRight; }
 
     // The arc that an item adds, and its score.
@@ -109,7 +109,7 @@ protected:
         return {{kOpenRight, 0, index + 1}, {kRight, index + 1, t}, 0.0};
     }
 
-    // Two complete spans that meet.
+    // Two adjacent complete spans.
     static Edge meeting(int s, int t, int index) { return {{kRight, s, s + index}, {kLeft, s + index + 1, t}, 0.0}; }
 };
 
@@ -137,7 +137,7 @@ struct ArcCharts : SpanCharts<P> {
         return open ? Base::meeting(item.left, item.right, index) : this->span_edge(item, index);
     }
 
-    // open_right(0, t) with a single root: everything before t hangs below t.
+    // open_right(0, t) with a single root: everything before t is below t.
     ARBORA_INLINE Value open_root(int t) const {
         return P::times(this->left.at(this->layout.cell(1, t)), this->arc_root.at(t));
     }

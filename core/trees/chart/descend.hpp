@@ -1,8 +1,8 @@
-// Reads trees off a filled chart, for any factorization, from the top down: one edge is chosen at each item on the way.
+// Extracts trees from a filled chart, for any factorization, from the top down: chooses one edge at each item on the way.
 //
 //   best_tree      from maxima: the best edge, found again by one scan, so that charts keep no back pointers; ties to the first edge
 //   sample_tree    from sums: a random edge, in proportion to its share of the item's inside value
-//   dominant_tree  from sums: the likeliest edge, as long as one tree may hold a given part of all probability
+//   dominant_tree  from sums: the most probable edge, as long as one tree may have a given share of all probability
 // Time O(n^2) a tree.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace arbora {
 
-// heads[0..n] <- the tree of the chosen edges. Where choose(item), an optional<Edge>, is nothing, the walk ends and the result is false.
+// heads[0..n] <- the tree of the chosen edges. If choose(item), an optional<Edge>, is empty, the walk ends and returns false.
 // `agenda` is scratch that a caller may keep.
 template <class Charts, class Choose>
 bool descend(const Charts& charts, std::vector<Item>& agenda, int* heads, Choose choose) {
@@ -83,7 +83,7 @@ void sample_tree(const Charts& charts, Generator& random, std::vector<Item>& age
 
 inline constexpr double kMoreThanHalf = 0.4;  // a little below, for rounding
 
-// heads[0..n]; false where no tree has a probability of `least`, at least kMoreThanHalf: its edges have more than half of their items.
+// heads[0..n]; false if no tree has a probability of `least`, at least kMoreThanHalf: its edges have more than half of their items.
 template <class Charts>
 bool dominant_tree(const Charts& charts, int* heads, double least = kMoreThanHalf) {
     std::vector<Item> agenda;

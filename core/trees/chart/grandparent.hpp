@@ -1,15 +1,15 @@
 // Projective trees with grandparents: arcs, siblings, (grandparent, head, dep) and grand-siblings (grandparent, head, dep, sibling) [koo-2010, model 1].
 //
-// Items carry the head's own head g, which lies outside the span (g-spans). For a head h and any g outside:
+// Items include the head's own head g, which is outside the span (g-spans). For a head h and any g outside:
 //   complete(g, h, e)   h has all its dependents up to e on that side
-//   open(g, h, m)       an arc from h to m, everything between them done
-//   between(h; s, m)    two adjacent dependents of h on one side, and what lies between them
+//   open(g, h, m)       an arc from h to m, and everything between them
+//   between(h; s, m)    two adjacent dependents of h on one side, and everything between them
 // Recurrences, written for dependents on the right (left is the mirror image), weights of parts as w:
 //   between(h; s, m) = SUM_{s <= r < m} complete(h, s, r) * complete(h, m, r+1)
 //   open(g, h, m)    = arc(h, m) * w(g, h, m) * [ complete(h, m, h+1) * w(g, h, m, none)
 //                                                + SUM_{h < s < m} open(g, h, s) * between(h; s, m) * w(g, h, m, s) ]
 //   complete(g, h, e) = SUM_{h < m <= e} open(g, h, m) * complete(h, m, e)
-// The root has no grandparent: its items stand at g = 0, and its parts have neither w(g, h, m) nor grand-siblings.
+// The root has no grandparent: its items are at g = 0, and its parts have neither w(g, h, m) nor grand-siblings.
 //   goal = SUM_m open(root, m) * complete(root, m, n); with a single root, open(root, m) has no siblings.
 // Time O(n^4), space O(n^3).
 #pragma once
@@ -108,7 +108,7 @@ struct GrandparentCharts {
         }
     }
 
-    // The score that arc h -> m has besides its siblings', under grandparent g.
+    // The score of arc h -> m under grandparent g, without its siblings'.
     ARBORA_INLINE double arc_score(int g, int h, int m) const {
         const double arc = scores[square.cell(h, m)];
         if (h == 0 || problem.grandparents == nullptr) return arc;
@@ -128,7 +128,7 @@ struct GrandparentCharts {
     }
 };
 
-// What the marginals of one sentence are added to: dense arrays as the problem's scores, zeroed; null where those are.
+// The outputs of the marginals of one sentence: dense zeroed arrays, shaped as the problem's scores; null if those are.
 struct GrandparentMarginals {
     double *arcs, *siblings, *grandparents, *grandsiblings;
 };

@@ -1,8 +1,8 @@
 // The k best trees from a chart of maxima, for any factorization whose trees have one derivation each: lazy enumeration [huang-2005].
 //
-// Each item keeps its derivations found so far, best first, and a heap of candidates; a derivation is an edge and the ranks of its two
-// parts. The next-best of an item is asked for only when a larger item needs it. Items that no good tree touches cost nothing.
-// Time O(n^3 + k n log(kn)) beyond the chart in the usual case, space O(n^2 + kn).
+// Each item keeps the derivations found so far, best first, and a heap of candidates; a derivation is an edge and the ranks of its
+// two parts. An item computes its next-best only when a larger item needs it. Items that are in no good tree cost nothing. Time
+// O(n^3 + k n log(kn)) beyond the chart in the usual case, space O(n^2 + kn).
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ private:
             return a.first_rank != b.first_rank ? a.first_rank > b.first_rank : a.second_rank > b.second_rank;
         }
     };
-    // Of an item that is no leaf: leaves have one derivation, which is empty.
+    // For items other than leaves: leaves have one derivation, which is empty.
     struct State {
         Item item;
         std::vector<Derivation> found;
@@ -83,7 +83,7 @@ private:
         std::make_heap(state.candidates.begin(), state.candidates.end(), Worse{});
     }
 
-    // Makes derivation `rank` of a state available; false where there are fewer.
+    // Makes derivation `rank` of a state available; false if there are fewer.
     bool grow(int index, int rank) {
         while (static_cast<int>(states_[index].found.size()) <= rank) {
             check_stop(256);
@@ -100,7 +100,7 @@ private:
         return true;
     }
 
-    // The score of derivation `rank` of an item; nothing where there are fewer.
+    // The score of derivation `rank` of an item; empty if there are fewer.
     std::optional<double> score(Item item, int rank) {
         if (Charts::is_leaf(item)) return rank == 0 ? std::optional(0.0) : std::nullopt;
         const int index = state(item);

@@ -1,4 +1,4 @@
-// What every chart shares: the root convention, how spans lie in memory, and the item type.
+// Shared by all charts: the root convention, the layout of spans in memory, and the item type.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ void each_arc(int n, Visit visit) {
             if (h != d) visit(h, d);
 }
 
-// One line per node, padded so that a vector may be read past its end.
+// One line per node, padded so that vectors may be read past its end.
 struct Square {
     int n = 0;       // words; positions are 0..n, position 0 is the root
     int stride = 0;  // cells per line
@@ -34,9 +34,9 @@ struct Square {
     ARBORA_INLINE std::size_t size() const { return static_cast<std::size_t>(n + 1) * stride + 8; }
 };
 
-// Spans by width, then by left end. Spans of one width lie side by side, and so do the parts that each of them splits into at
-// the same distance: a recurrence over splits runs in as many lanes as a vector has, each lane its own span, with no sum across
-// lanes and no tails. Lanes past the last span compute on whatever is there and are never read.
+// Spans by width, then by left end. Spans of one width are adjacent, and so are, at each distance, the parts of their splits: a
+// recurrence over splits runs in as many lanes as a vector has, each lane its own span, with no sum across lanes and no tails.
+// Lanes past the last span compute on leftover values, which are never read.
 struct Diagonals {
     int n = 0;
     int first = 0;  // the lowest left end: 0 where the root takes part in spans, else 1
@@ -49,7 +49,7 @@ struct Diagonals {
     // The cell of the span from s of this width.
     ARBORA_INLINE std::ptrdiff_t at(int width, int s) const { return static_cast<std::ptrdiff_t>(width) * stride + (s - first); }
     ARBORA_INLINE std::ptrdiff_t cell(int s, int t) const { return at(t - s, s); }
-    // How many spans of this width start at s or later.
+    // The number of spans of this width that start at s or later.
     ARBORA_INLINE int spans(int width, int s) const { return n - width - s + 1; }
     ARBORA_INLINE std::size_t size() const { return static_cast<std::size_t>(n + 1) * stride + 8; }
 };
@@ -66,7 +66,7 @@ ARBORA_INLINE inline void fill_zero(Plane plane, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) plane.set(static_cast<std::ptrdiff_t>(i), Plane::kZero);
 }
 
-// Working memory of marginals: the probability of each item, zeroed. `root`: of arcs from the root, where it has no spans.
+// Working memory of marginals: the probability of each item, zeroed. `root`: of arcs from the root, if it is not part of spans.
 struct FlowPlanes {
     double *right, *left, *open_right, *open_left, *between, *root;
 
@@ -80,14 +80,14 @@ struct FlowPlanes {
     }
 };
 
-// A node of the search space: a kind of chart, a span, and for factorizations that need it a position outside the span.
+// A node of the search space: a kind of chart, a span, and, for some factorizations, a position outside the span.
 struct Item {
     std::int16_t kind;
     std::int32_t left, right;
     std::int32_t outer = 0;
 };
 
-// One way to build an item: from two smaller ones, plus the score of the parts that only this way has.
+// One way to build an item: from two smaller ones, plus the score of the parts that this way adds.
 struct Edge {
     Item first, second;
     double score;

@@ -1,8 +1,8 @@
 // Second-order projective trees: arcs, and pairs of adjacent dependents on one side of a head [mcdonald-2006].
 //
-// sibling(h, d, r): d is a dependent of h and r the next dependent of h between them; r = h where d is the nearest one.
-// Items of arc.hpp, and between(r, t): two neighbouring dependents r < t of one head outside the span, with
-// what lies between them. For words s <= t (vector form: kernels/inside_sibling.hpp):
+// sibling(h, d, r): d is a dependent of h and r the next dependent of h between them; r = h if d is the nearest one.
+// Items of arc.hpp, and between(r, t): two neighbouring dependents r < t of one head outside the span, with everything between
+// them. For words s <= t (vector form: kernels/inside_sibling.hpp):
 //   between(s, t)    = SUM_{s <= r < t}  right(s, r) * left(r+1, t)
 //   open_right(s, t) = arc(s, t) * [ left(s+1, t) * sibling(s, t, s)
 //                                    + SUM_{s < r < t} open_right(s, r) * between(r, t) * sibling(s, t, r) ]
@@ -24,7 +24,7 @@ struct SiblingCharts : SpanCharts<P> {
     P between;
     double* scratch = nullptr;      // weights of the siblings of one vector of arcs
     const double* zeros = nullptr;  // scores for lanes without an arc
-    // For marginals: each sibling's share of its arc's item (in plain doubles the term itself), in the order of the way down.
+    // For marginals: each sibling's share of its arc's item (in plain doubles the term itself), in the order of the outside pass.
     double* shares = nullptr;
 
     static SiblingCharts take(Arena& arena, Diagonals layout, Roots roots, const double* siblings) {
@@ -39,19 +39,19 @@ struct SiblingCharts : SpanCharts<P> {
 
     double sibling(int head, int dep, int next) const { return allowed(sibling_row(head, dep)[next]); }
 
-    // Call before the way up, where marginals will be asked for. O(n^3) space, a third of that of the scores.
+    // Call before the inside pass if marginals will be needed. O(n^3) space, a third of that of the scores.
     void keep_shares(Arena& arena) {
         constexpr int kMostLanes = 8;
         const int first = this->layout.first, longest = this->layout.n - first;
         shares = arena.take<double>(share_offset(first) + width_offset(longest + 1) * kMostLanes);
     }
 
-    // Shares of a vector of spans from s: by width, one vector for each way to the arc, to the right and to the left.
+    // Shares of a vector of spans from s: by width, one vector for each way to build the arc, to the right and to the left.
     ARBORA_INLINE double* shares_at(int width, int s, int lanes) const { return shares + share_offset(s) + width_offset(width) * lanes; }
     // sum over w < width of 2 w
     ARBORA_INLINE static std::size_t width_offset(int width) { return static_cast<std::size_t>(width) * (width - 1); }
-    // sum over w <= longest of w (w + 1), where each left end s has spans of 1 .. longest: room for all vectors of larger s, whatever the
-    // number of lanes. Rounded up to whole cache lines.
+    // sum over w <= longest of w (w + 1), where each left end s has spans of 1 .. longest: room for all vectors of larger s, for
+    // any number of lanes. Rounded up to whole cache lines.
     ARBORA_INLINE std::size_t share_offset(int s) const {
         const std::size_t longest = this->layout.n - s;
         return (longest * (longest + 1) * (longest + 2) / 3 + 7) / 8 * 8;
@@ -84,7 +84,7 @@ struct SiblingCharts : SpanCharts<P> {
         }
     }
 
-    // open_right(0, t) with a single root: everything before t hangs below t, which is the root's nearest dependent.
+    // open_right(0, t) with a single root: everything before t is below t, the root's nearest dependent.
     ARBORA_INLINE Value open_root(int t) const {
         const Value own = P::times(this->arc_root.at(t), P::weight(sibling_row(0, t)[0]));
         return P::times(this->left.at(this->layout.cell(1, t)), own);

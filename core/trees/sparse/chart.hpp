@@ -1,7 +1,7 @@
 // Projective trees over a sparse set of arcs: best tree, sums and marginals, for three orders [eisner-1996, mcdonald-2006, koo-2010].
 //
 // One recurrence, generic in the semiring and the order. A half of a word is the word with its dependents on one side up to an end:
-// R[b][e] on the right, L[b][s] on the left. b is the word h itself or, with grandparents, the arc (g, h) by which h hangs.
+// R[b][e] on the right, L[b][s] on the left. b is the word h itself or, with grandparents, the arc (g, h) from h's head.
 //   R[b][e] = SUM over dependents d <= e of h: I[b](d) * R[d][e],  R[b][h] = 1;  the left side mirrored
 //   meet(s, d) = SUM over r, s <= r < d: R[s][r] * L[d][r+1]
 //   I[b](d): the arc h -> d and all between h and d (d right of h; mirrored on the left)
@@ -11,10 +11,11 @@
 //   total: R[0][n], or with a single root SUM over d: arc(0,d) * L[d][1] * R[d][n] (* sib(0,d,none))
 // Left ends run from n down to 0, because an item needs only items with left ends further right. Every tree has one derivation.
 //
-// The backward pass takes the same steps in reverse. Each item passes its flow on to the items that it was made from. In sums each
-// term gets its share, so that the flow of an item is its probability. In maxima the first largest term gets all, so that a flow of
-// one marks the best tree; ties go to the first term in the order of the loops.
-// With k arcs per word: O(n^2 k) time and O(n^2) space, plus O(n) for each pair of siblings; with grandparents O(n^2 k^2) and O(n^2 k).
+// The backward pass takes the same steps in reverse. Each item distributes its flow over the items that it was built from. In sums
+// each term gets its share, so the flow of an item is its probability. In maxima the first largest term gets all, so a flow of one
+// marks the best tree; ties go to the first term in the order of the loops.
+// With k arcs per word: O(n^2 k) time and O(n^2) space, plus O(n) for each pair of siblings; with grandparents O(n^2 k^2) and O(n^2
+// k).
 #pragma once
 
 #include <algorithm>
@@ -50,7 +51,7 @@ class Chart {
 public:
     using Value = typename Semiring::Value;
 
-    // The total over all trees; zero (minus infinity) where there is none.
+    // The total over all trees; zero (minus infinity) if there is none.
     Value inside(const SparseProblem<Value>& problem) {
         p_ = problem;
         n_ = p_.arcs->n;
@@ -73,7 +74,7 @@ public:
         return total_;
     }
 
-    // After inside(), whose result must not have been zero: the flow of each item for a flow of one from the total.
+    // After inside() with a nonzero result: the flow of each item for a flow of one from the total.
     void flow_from_total() {
         begin_flow();
         if (n_ == 0) return;
@@ -92,7 +93,7 @@ public:
         flow_back();
     }
 
-    // The same from any start: add to the flows after begin_flow(), then call flow_back().
+    // The same from another start: add to the flows after begin_flow(), then call flow_back().
     void begin_flow() {
         right_flow_.assign(right_.size(), 0.0);
         left_flow_.assign(left_.size(), 0.0);
@@ -115,7 +116,7 @@ public:
         }
     }
 
-    // The backward pass for a flow of one: only the items of the best tree are visited.
+    // The backward pass for a flow of one: visits only the items of the best tree.
     void read_best_tree(int* heads)
         requires std::same_as<Semiring, MaxSemiring>
     {
@@ -148,7 +149,7 @@ public:
         }
     }
 
-    // Halves by word; the root has some only where it may have several dependents.
+    // Halves by word; the root has some only if it may have several dependents.
     const Value* right_half(int h) const { return right_.data() + row(h); }
     const Value* left_half(int h) const { return left_.data() + row(h); }
     const std::vector<Value>& items() const { return items_; }  // I; per arc without grandparents
@@ -183,7 +184,7 @@ private:
     int keys_begin(int head) const { return !kByArc ? head : head == 0 ? root_key_ : p_.arcs->first[head]; }
     int keys_end(int head) const { return !kByArc || head == 0 ? keys_begin(head) + 1 : p_.arcs->first[head + 1]; }
     int key(const Side& side, int k) const { return kByArc ? p_.sides->arc(side, k) : p_.sides->dep(side, k); }
-    // Halves of a head do not reach its own head.
+    // Halves of a head do not extend to its own head.
     int last_of(int head, int key) const {
         if (!kByArc || key == root_key_) return n_;
         const int g = p_.arcs->heads[key];
@@ -201,7 +202,7 @@ private:
         return head == 0 ? p_.grand_parts->size() + static_cast<std::size_t>(arc) : p_.grand_parts->part(arc, key, p_.arcs->first[head]);
     }
 
-    // Of dependent k and the nearer one a; -1 stands for the head itself, whose own halves meet those of k where there are no siblings.
+    // For dependent k and the nearer one a; -1 represents the head itself, whose own halves meet those of k without siblings.
     Meeting meeting_of(const Side& side, int k, int a) const {
         const int d = p_.sides->dep(side, k), s = a < 0 ? side.head : p_.sides->dep(side, a);
         const int outer = key(side, k), inner = a < 0 ? side.head : key(side, a);
@@ -221,7 +222,7 @@ private:
 
     Value join(const Meeting& m) { return Semiring::join(right(m.left_key) + m.i, left(m.right_key) + m.i + 1, m.j - m.i); }
 
-    // What lies between a head and its nearest dependent on a side.
+    // The item between a head and its nearest dependent on a side.
     Value nearest(const Side& side, int k) {
         return p_.sides->dep(side, k) > side.head ? left(key(side, k))[side.head + 1] : right(key(side, k))[side.head - 1];
     }
@@ -324,14 +325,14 @@ private:
         }
     }
 
-    // give(r, part) for each place at which the halves of two keys may meet.
+    // give(r, part) for each place where the halves of two keys may meet.
     template <class Give>
     void split_meeting(double flow, Value total, const Meeting& m, Give give) {
         const Value *rights = right(m.left_key), *lefts = left(m.right_key) + 1;
         Semiring::split(flow, total, m.i, m.j, [&](int r) { return rights[r] + lefts[r]; }, give);
     }
 
-    // give(a, part) for each dependent a that k may have as the next one towards the head, -1 for none.
+    // give(a, part) for each dependent a that may be the next one from k towards the head, -1 for none.
     template <class Give>
     void split_item(double flow, Value total, const Side& side, int k, int key, Give give) {
         Semiring::split(flow, total, -1, k, [&](int a) { return inner_term(side, k, key, a); }, give);
@@ -392,7 +393,7 @@ private:
             for (int end = n_, count = side.count; end > i; --end) {
                 while (count > 0 && p_.sides->dep(side, count - 1) > end) --count;
                 half_back(side, end, count, b);
-                // Without siblings, an arc passes its flow on to shorter halves of the same head.
+                // Without siblings, an arc distributes its flow over shorter halves of the same head.
                 if (order == Order::arcs && count > 0 && p_.sides->dep(side, count - 1) == end) item_back(side, count - 1, b);
             }
             for (int k = side.count - 1; order != Order::arcs && k >= 0; --k) item_back(side, k, b);
@@ -448,10 +449,10 @@ extern template class Chart<SumSemiring, Order::grandparents>;
 using SumChart = Chart<SumSemiring, Order::grandparents>;
 using MaxArcChart = Chart<MaxSemiring, Order::arcs>;
 
-// The best tree, whatever the order.
+// The best tree, for any order.
 class BestTree {
 public:
-    // heads[1..n] of the best tree, heads[0] = -1; false where the arcs hold no projective tree with these roots.
+    // heads[1..n] of the best tree, heads[0] = -1; false if the arcs contain no projective tree with these roots.
     bool find(const SparseProblem<float>& problem, int* heads) {
         const auto read = [&](auto& chart) {
             if (chart.inside(problem) == kNever) return false;

@@ -1,15 +1,15 @@
-// Max-marginals of first-order projective trees over a sparse set of arcs: for each arc the score of the best tree that has it, its
-// witness, and how many witnesses have each arc [rush-2012].
+// Max-marginals of first-order projective trees over a sparse set of arcs: for each arc the score of the best tree that contains it
+// (its witness), and the number of witnesses that contain each arc [rush-2012].
 //
-// The inside values are those of chart.hpp with maxima. Outside, each item has the best score of the rest of a tree:
+// The inside values are those of chart.hpp with maxima. The outside value of an item is the best score of the rest of a tree:
 //   outI(h,d) = max over e of outR[h][e] + R[d][e]                              (d right of h)
 //   outR[d][e] = max of  outR[h][e] + I(h,d), h -> d an arc, h < d,
 //                        outI(a) + arc(a) + L[j][e+1], a an arc between d and j > e, either way,
 //                        arc(0,d) + L[d][1] where d is the single root and e = n;   the left side mirrored
 //   m(a) = I(a) + outI(a)
-// The derivative of a sum of max-marginals by the score of an arc is the number of witnesses that have it. So counts flow back through
-// the outside items to the first largest term of each, and from there through the inside items as in chart.hpp. No witness is built.
-// With k arcs per word: O(n^2 k) time and O(n^2) space; with all arcs O(n^3). Float32 and ties as in chart.hpp.
+// The derivative of a sum of max-marginals by the score of an arc is the number of witnesses that contain it. So counts flow back
+// through the outside items to the first largest term of each, and from there through the inside items as in chart.hpp. No witness
+// is built. With k arcs per word: O(n^2 k) time and O(n^2) space; with all arcs O(n^3). Float32 and ties as in chart.hpp.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace arbora::graph {
 
 class MaxMarginals {
 public:
-    // False where the arcs hold no projective tree with these roots. The arguments must stay valid until the next call.
+    // Returns false if the arcs contain no projective tree with these roots. The arguments must stay valid until the next call.
     bool run(const ArcSet& arcs, const Sides& sides, const float* arc_scores, Roots roots) {
         arcs_ = &arcs;
         sides_ = &sides;
@@ -53,10 +53,10 @@ public:
     const std::vector<int>& best_tree() const { return heads_; }  // [n+1]
     const std::vector<float>& values() const { return values_; }  // m, per arc; minus infinity where no tree has it
 
-    // counts[a] <- `best` where the best tree has arc a, plus `each` for each witness that has it.
+    // counts[a] <- `best` if the best tree has arc a, plus `each` for each witness that has it.
     void count_witnesses(double best, double each, std::vector<double>& counts) {
         start_counts(best, each);
-        // Against the order of the outside items, then against that of the inside ones.
+        // In reverse order of the outside items, then of the inside items.
         for (int i = n_; i >= 1; --i) {
             check_stop(width_ * width_);
             right_back(i);
@@ -68,7 +68,7 @@ public:
     }
 
 private:
-    // Values of outside items, and the count of witnesses that go through each.
+    // Values of outside items, and the count of witnesses through each.
     struct Outside {
         std::vector<float> values;
         std::vector<double> counts;
@@ -150,7 +150,7 @@ private:
             }
     }
 
-    // From the outside of the half of a node that reaches to `end`, to the one item that it was made from.
+    // From the outside of the half of a node that reaches to `end`, to the one item that it was built from.
     template <bool to_right>
     void half_back(int node, int end) {
         const double count = outside<to_right>().counts[place(node, end)];
