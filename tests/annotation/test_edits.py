@@ -6,7 +6,7 @@ from errors import rejects
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbora.annotation import api, arcs
+from arbora.annotation import api, arcs, changes
 from arbora.annotation.draft import Draft
 from arbora.annotation.refusal import Refusal
 from arbora.data.columns import parse_sentence
@@ -26,16 +26,16 @@ def test_states_follow_the_work(tmp_path):
     assistant().fill([draft], "single")
     project.put_parsed({project.store.texts[0]: draft.to_sentence().to_conllu()})
     assert project.sentence(1).state == "parsed"
-    edit(project, 1, api.Confirm(words=[1]))
+    edit(project, 1, changes.Confirm(words=[1]))
     view = project.sentence(1)
     assert view.state == "touched"
     assert [word.by["head"] for word in view.words] == ["human", "parser", "parser", "parser"]
-    edit(project, 1, api.SetState(state="done"))
+    edit(project, 1, changes.SetState(state="done"))
     assert "Parser=" not in project.store.texts[0]
     assert {word.by["head"] for word in project.sentence(1).words} == {"human"}
-    edit(project, 1, api.SetState(state="touched"))
+    edit(project, 1, changes.SetState(state="touched"))
     assert project.sentence(1).state == "touched"
-    edit(project, 1, api.Forget(words=[]))
+    edit(project, 1, changes.Forget(words=[]))
     assert project.sentence(1).state == "parsed"
 
 
@@ -43,7 +43,7 @@ def test_trees_of_the_file_are_a_humans(tmp_path):
     project = make_project(tmp_path, conllu())
     view = project.sentence(1)
     assert view.state == "done"
-    edit(project, 1, api.SetHead(word=3, head=2))
+    edit(project, 1, changes.SetHead(word=3, head=2))
     assert heads(project.sentence(1)) == [2, 0, 2, 2]
     assert project.sentence(1).state == "done"
 
@@ -54,14 +54,14 @@ def test_given_trees_can_be_left_to_the_parser(tmp_path):
     view = project.sentence(1)
     assert view.state == "parsed"
     assert {word.by["head"] for word in view.words} == {"parser"}
-    edit(project, 1, api.Confirm(words=[1]))
+    edit(project, 1, changes.Confirm(words=[1]))
     project.give_to_parser()
     assert project.sentence(1).words[0].by["head"] == "human"
 
 
 def test_one_arc_parses_the_rest_around_it(tmp_path):
     project = make_project(tmp_path, BARE)
-    response = edit(project, 1, api.SetHead(word=2, head=4, deprel="flat"))
+    response = edit(project, 1, changes.SetHead(word=2, head=4, deprel="flat"))
     (view,) = response.sentences
     assert (view.words[1].head, view.words[1].deprel) == (4, "flat")
     assert None not in heads(view)
@@ -71,11 +71,11 @@ def test_one_arc_parses_the_rest_around_it(tmp_path):
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 6)), max_size=12))
-def test_decisions_are_never_replaced_by_the_parser(changes):
+def test_decisions_are_never_replaced_by_the_parser(steps):
     text = "a X _ _|b Y _ _|c X _ _|d Z _ _|e X _ _|f Y _ _".replace("_ _", "0 root")
     sentence = draft(text, trees=False)
     decided = {}
-    for word, head in changes:
+    for word, head in steps:
         try:
             arcs.set_head(sentence, word, head, None, roots="single")
         except Refusal:
@@ -119,9 +119,9 @@ def test_a_second_root_is_refused_or_released():
 def test_without_a_parser_contradicting_proposals_are_dropped(tmp_path):
     project = make_project(tmp_path, conllu(), model=False)
     project.give_to_parser()
-    edit(project, 1, api.SetHead(word=2, head=4))
+    edit(project, 1, changes.SetHead(word=2, head=4))
     assert heads(project.sentence(1)) == [2, 4, 4, None]
-    edit(project, 1, api.SetHead(word=3, head=0))
+    edit(project, 1, changes.SetHead(word=3, head=0))
     assert heads(project.sentence(1))[1:3] == [4, 0]
 
 
@@ -161,10 +161,10 @@ def test_features_are_checked_and_sorted():
 
 def test_corrections_count_changed_heads_and_labels(tmp_path):
     project = make_project(tmp_path, BARE)
-    edit(project, 1, api.SetHead(word=1, head=2, deprel="nsubj"))
+    edit(project, 1, changes.SetHead(word=1, head=2, deprel="nsubj"))
     assert project.sentence(1).corrections == 0  # there was nothing to correct
     old = project.sentence(1).words[2].head
-    edit(project, 1, api.SetHead(word=3, head=1 if old != 1 else 2))
+    edit(project, 1, changes.SetHead(word=3, head=1 if old != 1 else 2))
     assert project.sentence(1).corrections == 1
     assert "# corrections = 1" in project.store.texts[0]
     project.undo()
@@ -174,21 +174,21 @@ def test_corrections_count_changed_heads_and_labels(tmp_path):
 def test_done_needs_all_arcs(tmp_path):
     project = make_project(tmp_path, BARE)
     with rejects(Refusal, code="unfinished"):
-        edit(project, 1, api.SetState(state="done"))
+        edit(project, 1, changes.SetState(state="done"))
 
 
 def test_stale_versions_and_unknown_places_are_refused(tmp_path):
     project = make_project(tmp_path, BARE)
     old = project.sentence(1).version
-    edit(project, 1, api.SetHead(word=1, head=2))
+    edit(project, 1, changes.SetHead(word=1, head=2))
     with rejects(Refusal, code="stale"):
-        project.edit(api.EditRequest(1, old, api.Confirm(words=[])))
+        project.edit(api.EditRequest(1, old, changes.Confirm(words=[])))
     with rejects(Refusal, code="no_such_sentence"):
         project.sentence(2)
     with rejects(Refusal, code="no_such_word"):
-        edit(project, 1, api.SetHead(word=5, head=1))
+        edit(project, 1, changes.SetHead(word=5, head=1))
     with rejects(Refusal, code="no_next_sentence"):
-        edit(project, 1, api.JoinSentences())
+        edit(project, 1, changes.JoinSentences())
 
 
 OWN, OTHERS = st.sampled_from(["head", "deprel", "upos", "lemma"]), st.sampled_from(["xpos", "feats"])
@@ -223,7 +223,7 @@ def test_choices_rank_heads_and_labels(tmp_path):
 
 def test_probabilities_are_those_of_the_shown_arcs(tmp_path):
     project = make_project(tmp_path, BARE)
-    edit(project, 1, api.SetHead(word=2, head=0, deprel="root"))
+    edit(project, 1, changes.SetHead(word=2, head=0, deprel="root"))
     view = project.sentence(1)
     assert all(0 <= word.head_probability <= 1 for word in view.words)
     assert view.doubtful in (1, 3, 4)
@@ -234,7 +234,7 @@ def test_probabilities_are_those_of_the_shown_arcs(tmp_path):
 
 def test_trees_are_ranked_around_decisions(tmp_path):
     project = make_project(tmp_path, BARE)
-    edit(project, 1, api.SetHead(word=3, head=1))
+    edit(project, 1, changes.SetHead(word=3, head=1))
     found = project.trees(api.TreesRequest(1, project.summaries[0].version, k=4)).trees
     assert len(found) == 4
     assert all(tree.heads[2] == 1 for tree in found)

@@ -5,12 +5,13 @@ import time
 from dataclasses import replace
 
 import pytest
-from annotation_toys import conllu, edit, make_project
+from annotation_toys import assistant, conllu, edit, make_project
 from errors import rejects
 from graph_toys import treebank
 from serving_toys import parser
 
-from arbora.annotation import api, learner, learning
+from arbora.annotation import api, arcs, changes, examples, learner, learning
+from arbora.annotation.assistant import without_tags
 from arbora.annotation.draft import Draft
 from arbora.annotation.learner import Request
 from arbora.annotation.learning import Learning
@@ -59,8 +60,8 @@ def test_a_first_model_is_induced_and_arcs_teach(tmp_path, in_process):
     assert view.states["parsed"] == len(GOLD)
     for number, sentence in enumerate(GOLD[:20], start=1):
         word = sentence.deprels.index("root") + 1
-        edit(project, number, api.SetHead(word=word, head=0, deprel="root", release=True))
-        edit(project, number, api.SetHead(word=word % len(sentence) + 1, head=word, deprel="nsubj"))
+        edit(project, number, changes.SetHead(word=word, head=0, deprel="root", release=True))
+        edit(project, number, changes.SetHead(word=word % len(sentence) + 1, head=word, deprel="nsubj"))
     background.command(api.LearnRequest("start"))
     background.wait()
     view = project.view()
@@ -81,9 +82,9 @@ def test_a_first_model_is_induced_and_arcs_teach(tmp_path, in_process):
 def test_enough_decisions_start_a_training(tmp_path, in_process):
     project, background = opened(tmp_path, [*GOLD[:8], bare(GOLD[9])], every=2)
     number = project.view().model.number
-    edit(project, 9, api.SetHead(word=1, head=2, deprel="x"))
+    edit(project, 9, changes.SetHead(word=1, head=2, deprel="x"))
     assert background.since == 1
-    edit(project, 9, api.SetLabel(word=1, deprel="y"))
+    edit(project, 9, changes.SetLabel(word=1, deprel="y"))
     background.wait()
     view = project.view()
     assert view.model.number > number
@@ -97,7 +98,7 @@ def test_held_out_sentences_give_scores_and_teach_nothing(tmp_path, in_process):
     assert point.held_out_words >= learning.LEAST_HELD_OUT
     assert 20 < point.las <= point.uas <= 100
     written = (project.store.folder / "learning" / "train.conllu").read_text()
-    held = [each for each in GOLD if learning.is_held_out(Draft.of(each))]
+    held = [each for each in GOLD if examples.is_held_out(Draft.of(each))]
     assert 0 < len(held) < len(GOLD) / 3
     assert not any(
         f"# sent_id = {each.metadata['sent_id']}\n" in written for each in held if "sent_id" in each.metadata
@@ -114,7 +115,7 @@ def test_a_given_model_stays_until_a_better_one_is_learned(tmp_path, in_process)
     )
     assert project.view().model.name == "x"
     assert project.view().states["parsed"] == 5
-    edit(project, 1, api.Confirm(words=[1]))
+    edit(project, 1, changes.Confirm(words=[1]))
     background.command(api.LearnRequest("start"))
     background.wait()
     assert background.error is None
@@ -139,7 +140,7 @@ def test_a_training_can_be_cancelled_and_runs_once(tmp_path, monkeypatch):
         time.sleep(0.01)
     with rejects(Refusal, code="learning"):
         background.command(api.LearnRequest("start"))
-    edit(project, 1, api.SetHead(word=1, head=4))  # the API does not wait
+    edit(project, 1, changes.SetHead(word=1, head=4))  # the API does not wait
     assert background.view().phase == "training"
     background.command(api.LearnRequest("cancel"))
     background.wait(10)
@@ -157,7 +158,7 @@ def test_a_failed_training_is_reported(tmp_path, monkeypatch, code):
     background.wait(60)
     assert background.error
     assert background.view().phase == "idle"
-    edit(project, 1, api.SetHead(word=1, head=4))
+    edit(project, 1, changes.SetHead(word=1, head=4))
 
 
 def test_the_learner_runs_as_a_process(tmp_path):
@@ -181,3 +182,37 @@ def test_damaged_state_is_ignored(tmp_path, in_process):
     again, background = opened(tmp_path, None)
     assert background.curve().points == []
     assert again.view().model is not None
+
+
+def test_a_tagger_takes_the_place_of_word_classes(tmp_path, in_process, monkeypatch):
+    monkeypatch.setattr(examples, "LEAST_TAGGED", 40)
+    plain = [without_tags(bare(sentence)) for sentence in GOLD[:20]]
+    project, background = opened(tmp_path, plain)
+    assert not project.assistant.writes_tags
+    assert {word.upos for number in range(1, 21) for word in project.sentence(number).words} == {"_"}
+    for number, sentence in enumerate(GOLD[:12], start=1):
+        for word, tag in enumerate(sentence.upos, start=1):
+            edit(project, number, changes.SetTags(word=word, upos=tag), reparse=False)
+    background.command(api.LearnRequest("start"))
+    background.wait()
+    assert background.error is None
+    assert project.assistant.writes_tags
+    view = project.sentence(20)
+    assert {word.by["upos"] for word in view.words} == {"parser"}
+    assert {word.upos for word in view.words} <= {tag for sentence in GOLD for tag in sentence.upos}
+    edit(project, 1, changes.SetHead(word=1, head=2, deprel="x"))
+    background.command(api.LearnRequest("start"))
+    background.wait()
+    assert (background.error, project.assistant.source) == (None, "learned")
+
+
+def test_given_trees_complete_what_teaches(tmp_path):
+    drafts = [Draft.of(bare(sentence)) for sentence in GOLD[:4]]
+    arcs.set_head(drafts[0], 1, 2, "x", roots="single")
+    found = examples.with_proposals(drafts, assistant(), "single")
+    assert len(found) == 3 + examples.TIMES
+    assert all(NO_HEAD not in sentence.heads for sentence in found)
+    assert [(each.heads[0], each.deprels[0]) for each in found[: examples.TIMES]] == [
+        (2, "x")
+    ] * examples.TIMES
+    assert drafts[1].state == "raw"

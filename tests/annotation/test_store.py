@@ -7,14 +7,14 @@ import pytest
 from annotation_toys import ROWS, assistant, conllu, edit, make_project
 from errors import rejects
 
-from arbora.annotation import api, store
+from arbora.annotation import changes, store
 from arbora.annotation.journal import Journal
 from arbora.annotation.project import Project
 from arbora.annotation.refusal import Refusal
 from arbora.errors import DataError, InputError
 
 THREE = conllu() + conllu("Go VERB 0 root|on ADV 1 advmod", trees=False) + conllu(ROWS.replace("She", "He"))
-HEAD = api.SetHead(word=1, head=0, deprel="root")
+HEAD = changes.SetHead(word=1, head=0, deprel="root")
 
 
 def content(project):
@@ -53,13 +53,13 @@ def test_untouched_sentences_keep_their_bytes(tmp_path, text):
 def test_undo_and_redo_work_across_restarts(tmp_path):
     project = make_project(tmp_path, THREE)
     states = [content(project)]
-    changes = [
+    steps = [
         HEAD,
-        api.SetForm(word=1, form="Walk"),
-        api.SplitSentence(word=1),
-        api.SetTags(word=1, upos="NOUN"),
+        changes.SetForm(word=1, form="Walk"),
+        changes.SplitSentence(word=1),
+        changes.SetTags(word=1, upos="NOUN"),
     ]
-    for change in changes:
+    for change in steps:
         edit(project, 2, change)
         states.append(content(project))
     for before in reversed(states[:-1]):
@@ -82,7 +82,7 @@ def test_an_edit_after_undo_drops_what_could_be_redone(tmp_path):
     project = make_project(tmp_path, THREE)
     edit(project, 2, HEAD)
     project.undo()
-    edit(project, 1, api.SetForm(word=1, form="We"))
+    edit(project, 1, changes.SetForm(word=1, form="We"))
     assert project.store.redoable is None
     assert project.store.undoable == "text of She"
 
@@ -168,7 +168,7 @@ def test_a_full_disk_changes_nothing(tmp_path, monkeypatch):
     assert content(project).decode() == THREE
 
 
-HEAD_OF_SHE = api.SetHead(word=1, head=4)
+HEAD_OF_SHE = changes.SetHead(word=1, head=4)
 
 
 def test_an_outside_edit_is_noticed_and_not_overwritten(tmp_path):
@@ -187,7 +187,7 @@ def test_an_outside_edit_is_noticed_and_not_overwritten(tmp_path):
     assert "Human=HEAD" in (tmp_path / "mine.conllu").read_text()
     view = project.reload()
     assert (view.sentences, view.undo, view.changed_outside) == (1, None, False)
-    edit(project, 1, api.SetForm(word=1, form="Others"))
+    edit(project, 1, changes.SetForm(word=1, form="Others"))
     undo_all(project)
     assert content(project) == other
     assert (project.store.folder / "journal-1.jsonl").exists()
@@ -209,7 +209,7 @@ def test_an_old_version_that_comes_back_stays(tmp_path):
     """A backup that somebody restores is not rolled forward."""
     project = make_project(tmp_path, THREE)
     for word in ("We", "You"):
-        edit(project, 1, api.SetForm(word=1, form=word))
+        edit(project, 1, changes.SetForm(word=1, form=word))
     project.close()
     project.store.file.write_bytes(THREE.encode())
     assert content(make_project(tmp_path, None)).decode() == THREE
@@ -289,8 +289,8 @@ def test_the_journal_gives_the_bytes_of_the_treebank(tmp_path):
     project = make_project(tmp_path, THREE)
     for number, change in (
         (2, HEAD),
-        (1, api.SplitSentence(word=2)),
-        (1, api.JoinSentences()),
+        (1, changes.SplitSentence(word=2)),
+        (1, changes.JoinSentences()),
         (3, HEAD_OF_SHE),
     ):
         edit(project, number, change)

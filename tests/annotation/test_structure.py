@@ -8,7 +8,7 @@ from errors import rejects
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arbora.annotation import api, structure
+from arbora.annotation import changes, structure
 from arbora.annotation.draft import Draft
 from arbora.annotation.refusal import Refusal
 from arbora.data.columns import parse_sentence
@@ -135,10 +135,10 @@ def test_join_sentences_keeps_one_root():
 
 def test_splitting_and_joining_again_keeps_decisions(tmp_path):
     project = make_project(tmp_path, LINES + conllu())
-    response = edit(project, 1, api.SplitSentence(word=4))
+    response = edit(project, 1, changes.SplitSentence(word=4))
     assert (response.first, response.shift, [v.number for v in response.sentences]) == (1, 1, [1, 2])
     assert [word.by["head"] for word in response.sentences[1].words] == ["human", "human", "parser"]
-    response = edit(project, 1, api.JoinSentences())
+    response = edit(project, 1, changes.JoinSentences())
     assert (response.shift, response.project.sentences) == (-1, 2)
     assert [w.head for w in response.sentences[0].words][:6] == [4, 4, 2, 0, 7, 7]
     assert response.sentences[0].sent_id == "s1"
@@ -152,32 +152,31 @@ def test_too_long_sentences_are_refused(tmp_path):
     project = make_project(tmp_path, conllu() * 2)
     project.limits = replace(project.limits, words=7)
     with rejects(Refusal, code="sentence_too_long"):
-        edit(project, 1, api.JoinSentences())
+        edit(project, 1, changes.JoinSentences())
 
 
 NUMBERS = st.integers(1, 9)
 TEXTS = st.sampled_from(["a", "bc", "é x", "٣"])
+FORMS = st.lists(TEXTS, min_size=2, max_size=3)
 CHANGES = st.one_of(
-    st.builds(
-        api.SplitWord, word=NUMBERS, forms=st.lists(TEXTS, min_size=2, max_size=3), token=st.booleans()
-    ),
-    st.builds(api.JoinWords, first=NUMBERS, last=NUMBERS),
-    st.builds(api.MakeToken, first=NUMBERS, last=NUMBERS),
-    st.builds(api.RemoveToken, first=NUMBERS),
-    st.builds(api.SplitSentence, word=NUMBERS),
-    st.builds(api.JoinSentences),
-    st.builds(api.SetSpace, word=NUMBERS, after=st.booleans()),
-    st.builds(api.SetHead, word=NUMBERS, head=st.integers(0, 9), release=st.booleans()),
+    st.builds(changes.SplitWord, word=NUMBERS, forms=FORMS, token=st.booleans()),
+    st.builds(changes.JoinWords, first=NUMBERS, last=NUMBERS),
+    st.builds(changes.MakeToken, first=NUMBERS, last=NUMBERS),
+    st.builds(changes.RemoveToken, first=NUMBERS),
+    st.builds(changes.SplitSentence, word=NUMBERS),
+    st.builds(changes.JoinSentences),
+    st.builds(changes.SetSpace, word=NUMBERS, after=st.booleans()),
+    st.builds(changes.SetHead, word=NUMBERS, head=st.integers(0, 9), release=st.booleans()),
 )
 
 
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(1, 2), CHANGES), max_size=8), st.booleans())
-def test_any_edits_give_valid_sentences_and_can_be_undone(tmp_path_factory, changes, reparse):
+def test_any_edits_give_valid_sentences_and_can_be_undone(tmp_path_factory, steps, reparse):
     text = LINES + conllu(ROWS)
     project = make_project(tmp_path_factory.mktemp("p"), text)
     states = [project.store.texts]
-    for number, change in changes:
+    for number, change in steps:
         try:
             edit(project, min(number, len(project.summaries)), change, reparse=reparse)
         except Refusal:

@@ -120,13 +120,18 @@ class Assistant:
     def tagged(self, drafts: Sequence[Draft]) -> list[Sentence]:
         """The words with the tags that the parser reads, and the heads and labels that humans decided."""
         sentences = [_decided(draft) for draft in drafts]
-        missing = [i for i, draft in enumerate(drafts) if any(_lacks(node, "upos") for node in draft.nodes)]
+        if not self.writes_tags:  # the model knows word classes of its own
+            sentences = [without_tags(sentence) for sentence in sentences]
+        nodes = enumerate(draft.nodes for draft in drafts)
+        missing = [
+            i for i, words in nodes if not self.writes_tags or any(_lacks(word, "upos") for word in words)
+        ]
         annotator = self.pipeline.annotator
         if annotator is None or not missing:
             return sentences
         found = annotator.annotate(columns_of_input([sentences[i] for i in missing]))
         for i, tagged in zip(missing, found.sentences(), strict=True):
-            sentences[i] = _with_tags(drafts[i], sentences[i], tagged)
+            sentences[i] = _with_tags(drafts[i] if self.writes_tags else None, sentences[i], tagged)
         return sentences
 
     def _trees(self, parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[list[int], list[str]]]:
@@ -260,12 +265,20 @@ def _decided(draft: Draft) -> Sentence:
     return replace(draft.to_sentence(marks=False), heads=heads, deprels=labels)
 
 
-def _with_tags(draft: Draft, sentence: Sentence, tagged: Sentence) -> Sentence:
+def without_tags(sentence: Sentence) -> Sentence:
+    """A copy with words and tree alone."""
+    empty = ("_",) * len(sentence)
+    return replace(sentence, upos=empty, xpos=empty, feats=empty, lemmas=empty)
+
+
+def _with_tags(draft: Draft | None, sentence: Sentence, tagged: Sentence) -> Sentence:
+    """The tags of another sentence, but where a human has set them in the draft."""
     columns: dict[str, Any] = {}
     for name, own in zip(TAGS, ("upos", "xpos", "feats", "lemmas"), strict=True):
         old, new = getattr(sentence, own), getattr(tagged, own)
-        rows = zip(draft.nodes, old, new, strict=True)
-        columns[own] = tuple(n if _lacks(node, name) and n != "_" else o for node, o, n in rows)
+        free = [draft is None or _lacks(node, name) for node in (draft.nodes if draft else sentence)]
+        rows = zip(free, old, new, strict=True)
+        columns[own] = tuple(n if is_free and n != "_" else o for is_free, o, n in rows)
     return replace(sentence, **columns)
 
 

@@ -4,41 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arbora.annotation import api, arcs, structure
+from arbora.annotation import arcs, changes, structure
 from arbora.annotation.draft import TAGS, Column, Draft
 from arbora.interfaces import Roots
 
 KEEP_TREE = (
-    api.Confirm,
-    api.SetForm,
-    api.SetSpace,
-    api.MakeToken,
-    api.EditToken,
-    api.RemoveToken,
-    api.SetState,
+    changes.Confirm,
+    changes.SetForm,
+    changes.SetSpace,
+    changes.MakeToken,
+    changes.EditToken,
+    changes.RemoveToken,
+    changes.SetState,
 )
 """Edits after which the parser has nothing to do."""
 
 
-def apply_edit(edit: api.AnyEdit, draft: Draft, following: Callable[[], Draft], roots: Roots) -> list[Draft]:
+def apply_edit(
+    edit: changes.AnyEdit, draft: Draft, following: Callable[[], Draft], roots: Roots
+) -> list[Draft]:
     """Make an edit; return what replaces the sentence. `following` gives the next one, to be joined."""
     match edit:
-        case api.SetHead():
+        case changes.SetHead():
             arcs.set_head(draft, edit.word, edit.head, edit.deprel, roots=roots, release=edit.release)
-        case api.SetLabel():
+        case changes.SetLabel():
             arcs.set_label(draft, edit.word, edit.deprel)
-        case api.Confirm():
+        case changes.Confirm():
             arcs.confirm(draft, edit.words)
-        case api.Forget():
+        case changes.Forget():
             arcs.forget(draft, edit.words)
-        case api.SetTags():
+        case changes.SetTags():
             values: dict[Column, str] = {
                 name: value for name in TAGS if (value := getattr(edit, name)) is not None
             }
             arcs.set_tags(draft, edit.word, values)
-        case api.SetForm():
+        case changes.SetForm():
             arcs.set_form(draft, edit.word, edit.form)
-        case api.SetState():
+        case changes.SetState():
             draft.finish() if edit.state == "done" else draft.reopen()
         case _:
             return _restructure(edit, draft, following, roots)
@@ -46,29 +48,29 @@ def apply_edit(edit: api.AnyEdit, draft: Draft, following: Callable[[], Draft], 
 
 
 def _restructure(
-    edit: api.AnyEdit, draft: Draft, following: Callable[[], Draft], roots: Roots
+    edit: changes.AnyEdit, draft: Draft, following: Callable[[], Draft], roots: Roots
 ) -> list[Draft]:
     match edit:
-        case api.SetSpace():
+        case changes.SetSpace():
             structure.set_space(draft, edit.word, after=edit.after)
-        case api.SplitWord():
+        case changes.SplitWord():
             structure.split_word(draft, edit.word, edit.forms, token=edit.token)
-        case api.JoinWords():
+        case changes.JoinWords():
             structure.join_words(draft, edit.first, edit.last, edit.form, roots=roots)
-        case api.MakeToken():
+        case changes.MakeToken():
             structure.make_token(draft, edit.first, edit.last, edit.form)
-        case api.EditToken():
+        case changes.EditToken():
             structure.edit_token(draft, edit.first, edit.form)
-        case api.RemoveToken():
+        case changes.RemoveToken():
             structure.remove_token(draft, edit.first)
-        case api.SplitSentence():
+        case changes.SplitSentence():
             return list(structure.split_sentence(draft, edit.word))
-        case api.JoinSentences():
+        case changes.JoinSentences():
             return [structure.join_sentences(draft, following(), roots=roots)]
     return [draft]
 
 
-def describe(edit: api.AnyEdit, draft: Draft) -> str:
+def describe(edit: changes.AnyEdit, draft: Draft) -> str:
     """What people call an edit: `head of books`."""
     known = range(1, len(draft) + 1)
 
@@ -76,26 +78,26 @@ def describe(edit: api.AnyEdit, draft: Draft) -> str:
         return draft.name(word) if word in known else "a word"
 
     match edit:
-        case api.SetHead():
+        case changes.SetHead():
             return f"head of {name(edit.word)}"
-        case api.SetLabel():
+        case changes.SetLabel():
             return f"label of {name(edit.word)}"
-        case api.Confirm() | api.Forget():
-            verb = "confirmed" if isinstance(edit, api.Confirm) else "given back"
+        case changes.Confirm() | changes.Forget():
+            verb = "confirmed" if isinstance(edit, changes.Confirm) else "given back"
             return f"{', '.join(map(name, edit.words[:3])) or 'all arcs'} {verb}"
-        case api.SetTags():
+        case changes.SetTags():
             return f"tags of {name(edit.word)}"
-        case api.SetForm() | api.SetSpace():
+        case changes.SetForm() | changes.SetSpace():
             return f"text of {name(edit.word)}"
-        case api.SplitWord():
+        case changes.SplitWord():
             return f"{name(edit.word)} split"
-        case api.JoinWords():
+        case changes.JoinWords():
             return f"{name(edit.first)} joined with what follows"
-        case api.MakeToken() | api.EditToken() | api.RemoveToken():
+        case changes.MakeToken() | changes.EditToken() | changes.RemoveToken():
             return f"multiword token at {name(edit.first)}"
-        case api.SplitSentence():
+        case changes.SplitSentence():
             return f"sentence split after {name(edit.word)}"
-        case api.JoinSentences():
+        case changes.JoinSentences():
             return "two sentences joined"
-        case api.SetState():
+        case changes.SetState():
             return "sentence done" if edit.state == "done" else "sentence reopened"

@@ -23,24 +23,27 @@ from arbora.data.treebank import read_columns
 from arbora.errors import ArboraError, InputError
 from arbora.induction.induce import induce
 from arbora.interfaces import Roots
-from arbora.pipeline.pipeline import Pipeline, load
+from arbora.pipeline.pipeline import Pipeline, WordAnnotator, load
 from arbora.progress import Silent
 from arbora.training.config import TrainConfig
 from arbora.training.parser import ParserTraining
+from arbora.training.pipeline import Tools
 from arbora.training.stacking import Guide
 
-REQUEST, WORDS, TRAIN, MODEL = "request.json", "words.conllu", "train.conllu", "model.arbora"
+REQUEST, MODEL = "request.json", "model.arbora"
+WORDS, TAGGED, TRAIN = "words.conllu", "tagged.conllu", "train.conllu"
 EPOCHS = 8
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to train; `start` is the file of a model to start from."""
+    """What to train. `start`: the file of a model to start from; `has_tagged`: a tagger learns first."""
 
     do: Literal["induce", "learn"]
     start: str | None = None
     roots: Roots = "single"
     seed: int = 0
+    has_tagged: bool = False
 
     def write(self, folder: Path) -> None:
         (folder / REQUEST).write_text(json.dumps(self.__dict__), encoding="utf-8")
@@ -54,11 +57,24 @@ def run(folder: Path) -> None:
     """Do what the request in a folder says."""
     request = Request.read(folder)
     if request.do == "induce":
-        induce(str(folder / WORDS), config={"seed": request.seed}).save(folder / MODEL)
+        words = read_columns(str(folder / WORDS), format="conllu")
+        tagged = read_columns(str(folder / TAGGED), format="conllu") if request.has_tagged else None
+        first_model(words, tagged, request.seed).save(folder / MODEL)
         return
     start = None if request.start is None else load(request.start)
     columns = read_columns(str(folder / TRAIN), format="conllu")
     learn(columns, start, request.start, roots=request.roots, seed=request.seed).save(folder / MODEL)
+
+
+def first_model(words: Columns, tagged: Columns | None = None, seed: int = 0) -> Pipeline:
+    """A model of words without trees; `tagged`: sentences from which a tagger learns to tag the others."""
+    if tagged is None:
+        return induce(words, config={"seed": seed}).pipeline
+    tools = Tools.of(tagged, None, TrainConfig(parser="graph", seed=seed), 1, Silent())
+    assert tools.tagger is not None  # every word of `tagged` has a tag
+    words = WordAnnotator(tools.tagger, tools.lemmatizer).annotate(words)
+    induced = induce(words, config={"seed": seed, "only": "parser"}).pipeline
+    return replace(induced, **tools.parts)
 
 
 def learn(

@@ -13,34 +13,28 @@ import logging
 import subprocess
 import sys
 import threading
-import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from arbora.annotation import api
-from arbora.annotation.assistant import Assistant, Source
+from arbora.annotation import api, examples
+from arbora.annotation.assistant import Assistant, Source, without_tags
 from arbora.annotation.draft import Draft
-from arbora.annotation.learner import MODEL, TRAIN, WORDS, Request
+from arbora.annotation.examples import HELD_OUT, PIECE
+from arbora.annotation.learner import MODEL, TAGGED, TRAIN, WORDS, Request
 from arbora.annotation.project import Project, read_draft
 from arbora.annotation.refusal import Refusal
 from arbora.annotation.store import like
 from arbora.data.columns import columns_of
-from arbora.data.sentence import NO_HEAD
 from arbora.errors import ArboraError
 from arbora.pipeline.pipeline import Pipeline, load
 from arbora.storage.files import replacing
 
-HELD_OUT = 0.15
 LEAST_HELD_OUT = 30
 """Words of the held-out part from which scores mean something."""
-MOST_WORDS = 30_000
-"""Words to learn from at once; those that humans touched last come first."""
-PIECE = 100
-"""Sentences that are parsed at once."""
 CURVE, STATE, START, LOG = "curve.jsonl", "state.json", "start.arbora", "log.txt"
 ABOUT_HELD_OUT = (
     f"about {HELD_OUT:.0%} of the sentences that are done, chosen by a checksum of their words; models never "
@@ -51,12 +45,6 @@ COMMAND = ("-m", "arbora.annotation.learner")
 """Arguments of Python that train in a folder."""
 
 logger = logging.getLogger("arbora")
-
-
-def is_held_out(draft: Draft, seed: int = 0) -> bool:
-    """Whether a sentence, once it is done, is for evaluation only."""
-    words = "\t".join(node.form for node in draft.nodes)
-    return zlib.crc32(f"{seed}\t{words}".encode()) < HELD_OUT * 2**32
 
 
 @dataclass
@@ -107,16 +95,13 @@ class Learning:
         """Load the last model, or start with the given one; without any, learn one."""
         kept = self._kept_state()
         if self.given is not None:
-            self.start_assistant = self._assistant(self.given, self.name, "given")
+            self.start_assistant = self._assistant(self.given, "given", self.name)
         elif (self.folder / START).exists():
-            self.start_assistant = self._assistant(
-                load(self.folder / START), "induced", "induced", writes_tags=bool(kept.get("start_tags"))
-            )
+            has_tags = kept.get("tags") in ("given", "predicted")
+            self.start_assistant = self._assistant(load(self.folder / START), "induced", writes_tags=has_tags)
         if kept.get("source") == "learned" and (self.folder / MODEL).exists():
             found = load(self.folder / MODEL)
-            self.project.adopt(
-                self._assistant(found, "learned", "learned", writes_tags=bool(kept["writes_tags"]))
-            )
+            self.project.adopt(self._assistant(found, "learned", writes_tags=bool(kept.get("writes_tags"))))
         elif self.start_assistant is not None:
             self.project.adopt(self.start_assistant)
         needs_model = self.project.assistant is None
@@ -202,46 +187,50 @@ class Learning:
             with self._lock:
                 self.since = 0
         drafts = [read_draft(text) for text in texts]
-        held = [each for each in drafts if each.state == "done" and is_held_out(each, self.seed)]
-        learned_from = [
-            each
-            for each in drafts
-            if each.decided and not (each.state == "done" and is_held_out(each, self.seed))
-        ]
-        if self.start_assistant is None:
+        pool, held = examples.split(drafts, self.seed)
+        if self.given is None:
             self._induce(drafts)
-        examples = _within(learned_from)
-        if not any(each.decided for each in examples):
-            if self.start_assistant is not None:
-                self._adopt(self.start_assistant, decisions, held)
-                return
-            raise Refusal("nothing_to_learn", "no model could be induced, and no head is decided yet")
-        self.message = f"learning from {sum(each.decided for each in examples):,} arcs"
-        sentences = [each.learnable() for each in examples]
+        start = self.start_assistant
+        if not any(each.decided for each in pool):
+            if start is None:
+                raise Refusal("nothing_to_learn", "no model could be induced, and no head is decided yet")
+            self._adopt(start, decisions, held)
+            return
+        self.message = f"learning from {sum(each.decided for each in pool):,} arcs"
         folder = self._work_folder()
-        _write(folder / TRAIN, [each for each in sentences if any(head != NO_HEAD for head in each.heads)])
-        path = self.given_path if self.given is not None else str(self.folder / START)
-        start = path if self.start_assistant is not None else None
-        self._run_learner(folder, Request("learn", start, self.project.roots, self.seed))
-        found = load(folder / MODEL)
-        writes = self.start_assistant.writes_tags if self.start_assistant is not None else False
-        self._adopt(self._assistant(found, "learned", "learned", writes_tags=writes), decisions, held)
+        if start is not None and self.given is not None:
+            _write(folder / TRAIN, examples.with_proposals(pool, start, self.project.roots))
+        else:
+            _write(folder / TRAIN, examples.decided(pool, start))
+        path = None if start is None else self.given_path or str(self.folder / START)
+        self._run_learner(folder, Request("learn", path, self.project.roots, self.seed))
+        writes_tags = start is None or start.writes_tags
+        self._adopt(
+            self._assistant(load(folder / MODEL), "learned", writes_tags=writes_tags), decisions, held
+        )
 
     def _induce(self, drafts: Sequence[Draft]) -> None:
-        """Learn a first model from words alone; without one if the text does not allow it."""
+        """Learn a first model from words alone, or a better one if there are more tags than before."""
+        tags = examples.known_tags(drafts)
+        if self.start_assistant is not None and self._kept_state().get("tags") == tags:
+            return
         self.message = "inducing a first model from words alone"
         folder = self._work_folder()
-        _write(folder / WORDS, [_words(each) for each in _within(drafts)])
+        sentences = [examples.words_of(each) for each in examples.within(drafts)]
+        if tags == "classes":
+            sentences = [without_tags(sentence) for sentence in sentences]
+        _write(folder / WORDS, sentences)
+        if tags == "predicted":
+            _write(folder / TAGGED, [examples.words_of(each) for each in examples.tagged(drafts)])
         try:
-            self._run_learner(folder, Request("induce", seed=self.seed))
+            self._run_learner(folder, Request("induce", seed=self.seed, has_tagged=tags == "predicted"))
         except LearnerError as error:
             self.message = str(error)
             return
-        has_tags = any(node.upos != "_" for each in drafts for node in each.nodes)
-        (folder / MODEL).replace(self.folder / START)
-        self._save_state(start_tags=has_tags)
-        found = load(self.folder / START)
-        self.start_assistant = self._assistant(found, "induced", "induced", writes_tags=has_tags)
+        self._install(START, tags=tags)
+        self.start_assistant = self._assistant(
+            load(self.folder / START), "induced", writes_tags=tags != "classes"
+        )
 
     def _run_learner(self, folder: Path, request: Request) -> None:
         request.write(folder)
@@ -281,9 +270,11 @@ class Learning:
             before, _ = scores_on(self.start_assistant, held)
             if las is None or before is None or las < before:
                 chosen, las, uas = self.start_assistant, *scores_on(self.start_assistant, held)
+        state = {"source": chosen.source, "writes_tags": chosen.writes_tags}
         if chosen.source == "learned":
-            (self.folder / "learning" / MODEL).replace(self.folder / MODEL)
-        self._save_state(source=chosen.source, writes_tags=chosen.writes_tags)
+            self._install(MODEL, **state)
+        else:
+            self._save_state(**state)
         words = sum(map(len, held))
         done = self.project.totals.states["done"]
         point = api.CurvePoint(decisions, done, las, uas, words, chosen.source)
@@ -317,15 +308,21 @@ class Learning:
     # Parts
 
     def _assistant(
-        self, pipeline: Pipeline, name: str, source: Source, *, writes_tags: bool = True
+        self, pipeline: Pipeline, source: Source, name: str = "", *, writes_tags: bool = True
     ) -> Assistant:
         self._number += 1
-        return Assistant(pipeline, name, source, self._number, writes_tags)
+        return Assistant(pipeline, name or source, source, self._number, writes_tags)
 
     def _work_folder(self) -> Path:
         folder = self.folder / "learning"
         folder.mkdir(exist_ok=True)
         return folder
+
+    def _install(self, name: str, **state: Any) -> None:
+        """Keep the model of the last training; a kill leaves no model beside the state of another."""
+        (self.folder / name).unlink(missing_ok=True)
+        self._save_state(**state)
+        (self._work_folder() / MODEL).replace(self.folder / name)
 
     def _kept_state(self) -> dict[str, Any]:
         try:
@@ -355,36 +352,13 @@ def scores_on(assistant: Assistant, drafts: Sequence[Draft]) -> tuple[float | No
     right = labelled = 0
     for start in range(0, len(drafts), PIECE):
         piece = drafts[start : start + PIECE]
-        bare = [_bare(draft) for draft in piece]
+        bare = [examples.bare(draft) for draft in piece]
         assistant.fill(bare, "multi")
         for gold, found in zip(piece, bare, strict=True):
             for a, b in zip(gold.nodes, found.nodes, strict=True):
                 right += a.head == b.head
                 labelled += a.head == b.head and a.deprel == b.deprel
     return round(100 * labelled / words, 2), round(100 * right / words, 2)
-
-
-def _bare(draft: Draft) -> Draft:
-    """A copy without a tree."""
-    nodes = [replace(node, head=NO_HEAD, deprel="_", human=frozenset()) for node in draft.nodes]
-    return Draft(nodes, [], [], [])
-
-
-def _words(draft: Draft) -> Any:
-    return _bare(draft).to_sentence(marks=False)
-
-
-def _within(drafts: Sequence[Draft]) -> list[Draft]:
-    """The drafts that fit into MOST_WORDS: the touched before the done, the last before the first."""
-    chosen: list[Draft] = []
-    words = 0
-    last_first = [each for each in reversed(drafts) if each.state != "done"]
-    for draft in [*last_first, *(each for each in reversed(drafts) if each.state == "done")]:
-        words += len(draft)
-        if words > MOST_WORDS:
-            break
-        chosen.append(draft)
-    return chosen[::-1]
 
 
 def _write(path: Path, sentences: Sequence[Any]) -> None:
