@@ -1,13 +1,13 @@
 // Bottom-up search over a hypergraph with a beam of derivations per node, by cube pruning [chiang-2007, huang-2008].
 //
-// A node is a set of partial structures, a hyperedge a way to make one from two smaller ones, with some choice (a label, say). What a
-// combination adds to the score may depend on both derivations as wholes, so no rule of optimal substructure holds: each node keeps
-// its `beam` best derivations, of which no two look the same to what may be built on them (`key`). Candidates of one node, over all of
-// its hyperedges, are (edge, i, j, c): the i-th best derivation on the left, the j-th on the right, the c-th choice. The best one seen
-// is taken off a queue, and its neighbours (i+1, j, c), (i, j+1, c), (i, j, c+1) are scored and queued, each by one way only.
-// Time per node: O(edges + beam) combinations; with a beam without end, all there are. Ties go to what was queued first.
+// A node is a set of partial structures. A hyperedge is a way to build one from two smaller ones, with a choice (for example, a
+// label). The score of a combination may depend on both complete derivations, so optimal substructure does not hold: each node
+// keeps its `beam` best derivations, no two with equal `key`. Candidates of one node, over all its hyperedges, are (edge, i, j, c):
+// the i-th best derivation on the left, the j-th on the right, the c-th choice. The best one is taken off a queue, and its
+// neighbours (i+1, j, c), (i, j+1, c), (i, j, c+1) are scored and queued, each in one way only.
+// Time per node: O(edges + beam) combinations; with an unlimited beam, all. Ties go to the candidate queued first.
 //
-// Nothing here knows of words. A problem brings its Context, what a derivation must remember, and how two derivations combine.
+// This file knows nothing of words. A problem defines its Context, the memory of a derivation, and how two derivations combine.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Edge {
 template <class Context>
 struct Derivation {
     double score = 0.0;
-    std::uint64_t key = 0;  // equal keys: what is built on either gets the same scores
+    std::uint64_t key = 0;  // equal keys: every larger derivation scores the same with either
     int left = -1, right = -1;  // derivations; -1 in leaves
     Context context{};
 };
@@ -41,15 +41,15 @@ public:
         nodes_.clear();
     }
 
-    // A node with one derivation, made of nothing.
+    // A node with one empty derivation.
     int leaf(const Item& item) {
         nodes_.push_back({static_cast<int>(items_.size()), 1});
         items_.push_back(item);
         return static_cast<int>(nodes_.size()) - 1;
     }
 
-    // A node of the best derivations that the edges make. combine(edge, i, left, j, right, choice) gives a derivation with its score
-    // and key; `left` and `right` are set here. At least one edge, whose nodes have derivations.
+    // A node of the best derivations over the edges. combine(edge, i, left, j, right, choice) returns a derivation with its score
+    // and key; `left` and `right` are set here. There must be at least one edge, and its nodes must have derivations.
     template <class Combine>
     int grow(std::span<const Edge> edges, int beam, Combine&& combine);
 
@@ -69,7 +69,7 @@ public:
     int ranked(int node, int i) const { return nodes_[static_cast<std::size_t>(node)].first + i; }
     int count(int node) const { return nodes_[static_cast<std::size_t>(node)].count; }
 
-    // visit(derivation) for a derivation and all that it is made of, those above first.
+    // visit(derivation) for a derivation and all its parts, larger ones first.
     template <class Visit>
     void visit(int derivation, Visit&& visit) const {
         std::vector<int> open{derivation};
@@ -116,8 +116,8 @@ int Forest<Context>::grow(std::span<const Edge> edges, int beam, Combine&& combi
         std::push_heap(queue_.begin(), queue_.end(), later);
     };
     for (int e = 0; e < static_cast<int>(edges.size()); ++e) queue(e, 0, 0, 0);
-    // What is taken may look the same as what was taken before, and its neighbours may be better than it: so more is taken than is
-    // kept, as long as that helps.
+    // A candidate may have the key of an earlier one, and its neighbours may be better than it: so more are taken than are kept, as
+    // long as that helps.
     const std::size_t wanted = static_cast<std::size_t>(beam), most = 2 * wanted + 4;
     const auto worse = [](const Item& a, const Item& b) { return a.score < b.score; };
     for (std::size_t taken = 0; !queue_.empty() && taken < most; ++taken) {

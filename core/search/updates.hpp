@@ -1,9 +1,9 @@
-// Where to update when search is inexact: at which nodes of the right derivation its own subtree is held against the best one found
+// Where to update when search is inexact: at which nodes of the gold derivation its subtree is compared with the best one found
 // there [zhang-2013].
 //
-// The violation of a node is the score of the best derivation found there minus that of the right one. At the root it may be negative,
-// where search has lost the best tree; then an update moves the weights the wrong way. At leaves it is zero, so the largest of all
-// nodes never is negative. A tie between different trees is a violation, too: at the start, all weights are zero.
+// The violation of a node is the score of the best derivation found there minus that of the gold one. At the root it is negative if
+// search has lost the best tree; then an update moves the weights the wrong way. At leaves it is zero, so the maximum over all
+// nodes is never negative. A tie between different trees is a violation, too: at the start, all weights are zero.
 //   standard   the root, whatever its violation
 //   skip       the root, unless its violation is negative
 //   s_max      the node of the largest violation
@@ -19,19 +19,19 @@ namespace arbora::hypergraph {
 
 enum class Update { standard, skip, s_max, p_max };
 
-// A node of the right derivation; children stand before their parents, the root is the last.
+// A node of the gold derivation; children come before their parents, and the root is last.
 struct GoldNode {
     std::array<int, 2> children{-1, -1};  // -1: a leaf
     double violation = 0.0;
-    bool wrong = false;  // whether what was found differs from the right subtree
+    bool wrong = false;  // whether the predicted subtree differs from the gold one
 
-    // Is there more to mend than at another node? Of equal violations, one between equal trees is none.
+    // Whether a node is more wrong than another. Of equal violations, one between equal trees is none.
     bool worse_than(const GoldNode& other) const {
         return violation != other.violation ? violation > other.violation : wrong && !other.wrong;
     }
 };
 
-// All of the frontier, nodes without a violation, too.
+// The whole frontier, including nodes without a violation.
 inline std::vector<int> update_frontier(const std::vector<GoldNode>& nodes) {
     std::vector<std::size_t> worst(nodes.size());  // at or below each node
     for (std::size_t n = 0; n < nodes.size(); ++n) {

@@ -24,8 +24,8 @@ struct CountingWorker {
     Tally tally;
 };
 
-// A learner's questions about labelled trees, or trees where the model has no labels. InputError where gold is missing or, for
-// projective models, not projective.
+// A learner's queries about labelled trees, or trees if the model has no labels. Throws InputError if gold trees are missing or,
+// for projective models, not projective.
 class Questions : public graph::TreebankQuestions<Questions, CountingWorker> {
 public:
     // label_filter: null for none.

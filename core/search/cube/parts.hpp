@@ -1,7 +1,7 @@
-// The scores of everything that trees of one sentence are made of.
+// The scores of all parts of one sentence's trees.
 //
-// Arcs, their labels, siblings and grandparents, as far as the kept arcs make them possible, are scored when a sentence is loaded;
-// larger contexts when search asks for them. The features of each are visited in the same words.
+// Arcs, their labels, siblings and grandparents over the kept arcs are scored when a sentence is loaded; larger contexts when
+// search needs them. The features of each part are visited by the same code.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace arbora::cube {
 
-// What a cube-pruning parser knows besides its weights.
+// The parts of a cube-pruning parser other than its weights.
 struct Model {
     Model(graph::Model parts, feature::Contexts higher) : graph(std::move(parts)), contexts(std::move(higher)) {}
 
@@ -28,12 +28,12 @@ struct Model {
     bool exact_keys = false;  // see Keys in search.hpp
 };
 
-// Weights as a worker reads them, and those by which the best few labels of an arc are found; null: all that tags allow are taken.
+// Weights as a worker reads them, and those that select the best few labels of an arc; null: all labels that the tags allow.
 struct WeightView : graph::WeightView {
     const float* label_filter = nullptr;
 };
 
-// What a derivation remembers. Of a half: its head's outermost dependent and what stands further in; of an arc: the new dependent, and
+// The memory of a derivation. Of a half: its head's outermost dependent and the one further in; of an arc: the new dependent, and
 // the dependent's own outermost one on the side towards the head.
 struct Memory {
     int head = -1;
@@ -73,7 +73,7 @@ public:
           chains_(model.contexts.chains), lineages_(model.contexts.lineages),
           closings_(model.contexts.closings) {}
 
-    // learning: gold labels are among those of each arc, and each choice has its cost; cost_augmented: scores include it.
+    // learning: the gold label is among those of each arc, and each choice has its cost; cost_augmented: scores include it.
     void load(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, bool learning,
               bool cost_augmented);
 
@@ -84,13 +84,13 @@ public:
     int head(int a) const { return arcs().heads[static_cast<std::size_t>(a)]; }
     int dep(int a) const { return deps_[static_cast<std::size_t>(a)]; }
     float arc(int a) const { return worker_.arc_scores()[static_cast<std::size_t>(a)]; }
-    // The choices of an arc, best first; one with label -1 where there are no labels.
+    // The choices of an arc, best first; one with label -1 if there are no labels.
     std::span<const LabelChoice> choices(int a) const {
         return {choices_.data() + first_choice_[static_cast<std::size_t>(a)], choices_.data() + first_choice_[static_cast<std::size_t>(a) + 1]};
     }
-    // Of arc a = (h, d), with the next dependent towards h, or -1.
+    // For arc a = (h, d), with the next dependent towards h, or -1.
     float sibling(int a, int inner_arc) const;
-    // Of arc a = (h, d) under arc b = (g, h).
+    // For arc a = (h, d) under arc b = (g, h).
     float grandparent(int a, int b, int head) const {
         if (!model_->graph.grandparents) return 0.0F;
         return worker_.grand_scores()[worker_.grand_parts().part(a, b, arcs().first[static_cast<std::size_t>(head)])];
@@ -122,7 +122,7 @@ private:
         extractor.visit(c, [&](std::uint32_t place) { entries.emplace_back(place, count); });
     }
     void score_labels(const WeightView& weights, bool learning, bool cost_augmented);
-    // Into labels_: those that the tags allow and the filter leaves, best first, with the gold one in any case.
+    // Fills labels_: those that the tags allow and the filter keeps, best first, always including the gold one.
     void find_labels(int head, int dep, int gold, bool filtered);
 
     const Model* model_;

@@ -39,7 +39,7 @@ Search::Gold& Search::derive_gold() {
     for (std::size_t i = 0; i < order.size(); ++i)
         for (const auto* side : {&gold_left_, &gold_right_})
             for (const int dep : (*side)[static_cast<std::size_t>(order[i])]) order.push_back(dep);
-    // What hangs below a word stands in one piece, and so does all that hangs below its dependents.
+    // All words below a word are contiguous, and so are those below its dependents.
     std::vector<bool> is_derived(words);
     std::vector<int> first(words), last(words), size(words);
     for (auto word = order.rbegin(); word != order.rend(); ++word) {
@@ -251,7 +251,7 @@ int Search::gold_side(int word, const std::vector<int>& dependents) {
         });
         current = add(current, near, arc_nodes_[static_cast<std::size_t>(a)], arc);
         const int whole = forest_.derive(arc, far_half, [&](const Item& made, const Item&) { return combine_half(made, far_half); });
-        // Where a half ends is where its outermost dependent's does.
+        // A half ends where its outermost dependent's half does.
         int end = dep;
         for (const auto& further = word < dep ? gold_right_ : gold_left_; !further[static_cast<std::size_t>(end)].empty();)
             end = further[static_cast<std::size_t>(end)].back();

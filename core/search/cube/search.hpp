@@ -5,11 +5,11 @@
 //   arc   A(h,m) = H(h,k) + H(m,k')        the halves meet, k' next to k; makes the arc h -> m with one of its labels
 //   half  H(h,e) = A(h,m) + H(m,e)
 //   root  H(0,n); with a single root only A(0,m) = H(0,0) + H(m,1), and of the root's halves only the whole.
-// What is scored at an arc: arc and label, the sibling, the chain (h m s t), and the lineages of m's dependents towards h under their
-// new grandparent; at a half: those of m's dependents on its far side, and the closing of m.
-// A derivation remembers its head's dependents on its side; which of two in one node look the same is for Keys to say.
+// Scored at an arc: arc and label, the sibling, the chain (h m s t), and the lineages of m's dependents towards h under their new
+// grandparent. Scored at a half: those of m's dependents on its far side, and the closing of m. A derivation remembers its head's
+// dependents on its side; Keys decides which two in one node are equivalent.
 //
-// With a filter that leaves k heads per word: O(n^2 k) to see which nodes there are, O(beam) combinations for each of them and one for
+// With a filter that keeps k heads per word: O(n^2 k) to find the existing nodes, O(beam) combinations for each of them and one for
 // each hyperedge, O(nodes * beam) space. float32 parts, sums in double.
 #pragma once
 
@@ -25,12 +25,12 @@
 
 namespace arbora::cube {
 
-// Which derivations of one node look the same, so that only the better is kept.
+// Which derivations of one node are equivalent, so that only the better one is kept.
 enum class Keys {
     loose,     // those with the same dependents, if the labels of the outermost are the same; leaves most room for other trees
-    exact,     // those with the same dependents and labels: with a beam without end, the best tree is found
+    exact,     // those with the same dependents and labels: an unlimited beam finds the best tree
     trees,     // those with the same arcs, whatever their labels: many trees, one labelling of each
-    distinct,  // none: with a beam without end, all trees are found with all labellings
+    distinct,  // none: an unlimited beam finds all trees with all labellings
 };
 
 using Derivations = hypergraph::Forest<Memory>;
@@ -41,10 +41,10 @@ inline std::uint64_t with(std::uint64_t list, int dep, int label) {
     return feature::mix(list * 0x9e3779b97f4a7c15ULL + (std::uint64_t{static_cast<std::uint32_t>(dep)} << 32) + static_cast<std::uint32_t>(label));
 }
 
-// Whether keys name all that a derivation is made of.
+// Whether keys identify derivations completely.
 inline bool is_whole(Keys keys) { return keys == Keys::trees || keys == Keys::distinct; }
 
-// What tells halves apart: all of the head's dependents, and the label of the outermost at least.
+// The key of halves: all of the head's dependents, and the label of at least the outermost.
 inline std::uint64_t half_key(const Memory& memory) { return with(memory.list, 0, memory.label); }
 
 using feature::Context;
@@ -55,7 +55,8 @@ public:
     Parts& parts() { return parts_; }
     const Derivations& forest() const { return forest_; }
 
-    // Builds the forest for what parts() has loaded; the root keeps `root_beam` derivations. False: the arcs hold no projective tree.
+    // Builds the forest for the sentence in parts(); the root keeps `root_beam` derivations. Returns false if the arcs contain no
+    // projective tree.
     bool run(Keys keys, int beam, int root_beam);
     int words() const { return parts_.sentence().n; }
     int root() const { return half(0, words()); }
@@ -63,20 +64,20 @@ public:
     // heads[0..n] and, unless null, labels[0..n] of a derivation of the root.
     void read(int derivation, int* heads, int* labels) const;
 
-    // The derivation of the gold tree, over kept arcs and with the roots asked for: its nodes, children first, with their violations.
-    // Where arcs cross, those of its projective subtrees, joined.
+    // The derivation of the gold tree, over kept arcs and with the required roots: its nodes, children first, with their
+    // violations. For non-projective trees, those of its projective subtrees, joined.
     struct Gold {
         std::vector<hypergraph::GoldNode> nodes;
         std::vector<int> derivations;  // the gold one of each node; -1: joined ones have none
         std::vector<int> best;         // the best one found there
 
-        // A node above all others that is in no forest; its violation, and whether what was found is wrong.
+        // A node above all others that is in no forest; its violation, and whether the result is wrong.
         void add_whole(double violation, bool wrong) {
             nodes.push_back({{static_cast<int>(nodes.size()) - 1, -1}, violation, wrong});
             derivations.push_back(-1);
             best.push_back(-1);
         }
-        // Two nodes as one, which is never chosen itself.
+        // Joins two nodes into one, which is never chosen itself.
         int join(int left, int right) {
             nodes.push_back({{left, right}, -std::numeric_limits<double>::infinity(), false});
             derivations.push_back(-1);
@@ -100,7 +101,7 @@ private:
     void make_half(const Side& side, int end, int beam);
     Item combine_arc(int a, const LabelChoice& choice, const Item& outer, int inner, float chain_free);
     Item combine_half(const Item& arc, int far);
-    // The parts of all dependents of a half, once its head has the arc b to its own head.
+    // The parts of all dependents of a half, after its head got the arc b to its own head.
     float lineages_free(int half, int b);
     float lineages_chosen(const Item& half, int grandparent, int label) const;
     // visit(context, dependent's own item) for each dependent of a half under a grandparent.

@@ -1,8 +1,8 @@
-// A labelled tree as a whole, whether its arcs cross or not: its score, its cost and its features.
+// A complete labelled tree, projective or not: its score, its cost and its features.
 //
 // The score is a sum over words. Each has the arcs to its dependents with their labels, siblings and chains, the lineages of these
-// dependents under its own head, and its own closing. So when a word is re-attached, only three words score otherwise: its old head,
-// its new one, and itself. For projective trees the sum is what search.hpp adds up from below.
+// dependents under its own head, and its own closing. So re-attaching a word changes the scores of only three words: its old head,
+// its new one, and itself. For projective trees the sum equals that of search.hpp.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace arbora::cube {
 
 class WholeTree {
 public:
-    // Must come first: heads[0..n] and labels[0..n], all among the arcs and choices that the parts have loaded. The parts are looked at
-    // until the next call.
+    // Call first: heads[0..n] and labels[0..n], all among the arcs and choices that the parts have loaded. The parts are read until
+    // the next call.
     void set(Parts& parts, const int* heads, const int* labels);
 
     int head(int dep) const { return heads_[static_cast<std::size_t>(dep)]; }
@@ -28,13 +28,13 @@ public:
         auto& dependents = side(head(dep), dep);
         dependents.erase(std::find(dependents.begin(), dependents.end(), dep));
     }
-    // arc: among those of the dependent; choice: the number of its label there.
+    // arc: one of the dependent's arcs; choice: the number of its label there.
     void attach(int dep, int arc, int choice);
     void relabel(int dep, int choice) { choices_[static_cast<std::size_t>(dep)] = choice; }
     int arc(int dep) const { return arcs_[static_cast<std::size_t>(dep)]; }
     int choice_number(int dep) const { return choices_[static_cast<std::size_t>(dep)]; }
 
-    // What is summed for one word, which must be attached; the same number for the same surroundings. O(its dependents).
+    // The score of one word, which must be attached; equal for equal contexts. O(its dependents).
     double score_of(int word) const;
     double score() const {
         double sum = 0.0;
@@ -54,7 +54,7 @@ private:
         return parts_->choices(arcs_[static_cast<std::size_t>(dep)])[static_cast<std::size_t>(choices_[static_cast<std::size_t>(dep)])];
     }
     std::vector<int>& side(int head, int dep) { return sides_[2 * static_cast<std::size_t>(head) + (dep > head ? 1 : 0)]; }
-    // visit(what is remembered before it, and with it) for each dependent on one side, nearest first; what is remembered in the end.
+    // visit(memory before it, memory with it) for each dependent on one side, nearest first; returns the final memory.
     template <class Visit>
     Memory walk(int word, bool right, Visit&& visit) const {
         Memory memory;
@@ -71,7 +71,7 @@ private:
         }
         return memory;
     }
-    // The closing of a word, given what is remembered of its sides.
+    // The closing of a word, given the memories of its sides.
     feature::Context closing(int word, const Memory& left, const Memory& right) const;
     int words() const { return static_cast<int>(heads_.size()) - 1; }
 

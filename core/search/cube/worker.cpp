@@ -11,7 +11,8 @@ std::vector<Ranked> Worker::kbest(const feature::Sentence& sentence, const graph
         append_neighbours(trees, static_cast<std::size_t>(k));
         return trees;
     }
-    // Trees by their heads from a wider beam, since a list is as varied as its nodes; then other labellings of what is best.
+    // Trees that differ in heads, from a wider beam, because a list is only as varied as its nodes; then other labellings of the
+    // best.
     const int wide = std::max(model_->beam, std::min(k, kListBeam));
     search_.run(Keys::trees, wide, std::max(wide, k));
     append(trees, k);

@@ -10,14 +10,14 @@
 
 namespace arbora::cube {
 
-// How often search lost the best tree: at the root, the right tree had a better score than what was found.
+// How often search lost the best tree: at the root, the gold tree had a higher score than the result.
 struct Tally {
     std::int64_t asked = 0, non_violations = 0;
 };
 
 using graph::Ranked;
 
-inline constexpr int kListBeam = 16;  // of each node, where a list of trees is asked for
+inline constexpr int kListBeam = 16;  // of each node, for k-best lists
 
 inline void count(const Search::Gold& gold, Tally& tally) {
     tally.asked += 1;
@@ -28,21 +28,21 @@ class Worker {
 public:
     explicit Worker(const Model& model, const graph::Cost& cost = {}) : model_(&model), search_(model, cost), reattachment_(model.graph.roots) {}
 
-    // The best tree found: heads[0..n] and labels[0..n], -1 where there are none. NoTreeError where the arcs hold none that is
-    // projective, or none at all where trees may be non-projective.
+    // The best tree found: heads[0..n] and labels[0..n], -1 if there are none. Throws NoTreeError if the arcs contain no projective
+    // tree, or no tree at all for non-projective models.
     void parse(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int* heads, int* labels) {
         search_.parts().load(sentence, arcs, weights, false, false);
         take_best();
         tree_.read(heads, labels);
     }
 
-    // The tree that parse() finds, and others best first: the k best of those that differ in heads, and of those that differ in heads or
-    // labels. A wider search than parse(), so that one of them may be better. Where trees may be non-projective: those that differ from the
-    // first in the head or label of one word.
+    // The tree that parse() finds, and others best first: the k best of those that differ in heads, and of those that differ in
+    // heads or labels. A wider search than parse(), so one of them may be better. For non-projective models: those that differ from
+    // the first in the head or label of one word.
     std::vector<Ranked> kbest(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int k);
 
-    // f(gold) - f(predicted), and the cost of the predicted, at the nodes that the update asks for. Where trees may be non-projective, the
-    // whole tree, with its words re-attached, is one node more, above the root of search.
+    // f(gold) - f(predicted), and the cost of the predicted, at the nodes that the update selects. For non-projective models, the
+    // whole tree after hill climbing is one more node, above the root of search.
     Answer answer(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, bool cost_augmented,
                   hypergraph::Update update, Tally& tally);
     // The same at the root, for the k best trees there.
@@ -52,8 +52,8 @@ public:
 private:
     bool crossing() const { return model_->graph.trees == Trees::nonprojective; }
     Keys best_keys() const { return model_->exact_keys ? Keys::exact : Keys::loose; }
-    // Into tree_, re-attached where trees may be non-projective: a derivation of the root; the best one that search finds; the best tree by
-    // arcs alone, where none of the kept ones is projective, since heads that are given may cross (NoTreeError where they must not).
+    // Fills tree_, after hill climbing for non-projective models: a derivation of the root; the best one found; or, if no kept tree
+    // is projective because given arcs cross, the best first-order tree (projective models throw NoTreeError).
     void take(int rank);
     void take_best() {
         search_.run(best_keys(), model_->beam, model_->beam) ? take(0) : take_best_of_arcs();
@@ -64,7 +64,7 @@ private:
         gold_.add_features(1.0F, answer.difference);
         tree_.add_features(-1.0F, answer.difference);
     }
-    // The derivations of the root that are not there yet.
+    // The missing derivations of the root.
     void append(std::vector<Ranked>& trees, int most);
     void append_neighbours(std::vector<Ranked>& trees, std::size_t most);
     Ranked ranked();

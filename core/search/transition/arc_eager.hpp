@@ -5,16 +5,16 @@
 //   reduce   (n|S, I, A)      ->  (S, I, A)                     n has a head
 //   left     (n|S, n'|I, A)   ->  (S, n'|I, A + (n', n))        n has no head
 //   right    (n|S, n'|I, A)   ->  (n'|n|S, I, A + (n, n'))      n' is not the root
-// So a word that finds no head until the end gets the root as its head, and every sequence ends in a projective tree. Every word
-// is pushed once and popped once: 2n steps.
+// So a word without a head at the end gets the root as its head, and every sequence ends in a projective tree. Every word is pushed
+// once and popped once: 2n steps.
 //
-// With a single root, node 0 takes a word only when no other word on the stack lacks a head; until then, and only then,
+// With a single root, node 0 takes a word only if no other word on the stack lacks a head; until then, and only then,
 //   unshift  (n|S, 0|I, A)    ->  (S, n|0|I, A)                 n has no head
-// is forced, which gives the stack's next word the chance to become the head or a dependent of n [nivre-2014]. From then on words
-// are shifted only onto an empty stack. There are at most n such moves.
+// is forced, so that the stack's next word may become the head or a dependent of n [nivre-2014]. From then on words are shifted
+// only onto an empty stack. There are at most n such moves.
 //
-// Costs: how many arcs of the right tree can no longer be made after a move that could be made before [goldberg-2012]. Exact without
-// unshift, that is with several roots; what unshift may bring back is not counted. O(depth of the stack + dependents).
+// Costs: the number of gold arcs that become impossible by a move [goldberg-2012]. Exact without unshift, that is, with several
+// roots; arcs that unshift may restore are not counted. O(depth of the stack + dependents).
 #pragma once
 
 #include "trees/problem.hpp"
@@ -33,7 +33,7 @@ struct ArcEager {
         return {};
     }
 
-    // Validity. Nothing is left to do: the stack is empty, and so is the buffer but for node 0.
+    // Validity. The parse is complete: the stack is empty, and so is the buffer except for node 0.
     Moves valid(const Space& space, const State& s) const {
         const bool at_root = s.ahead < 0 ? s.next > space.n() : space.item(s.ahead).word == 0;
         if (s.stack < 0) return when(!at_root, Move::shift);
@@ -101,7 +101,7 @@ struct ArcEager {
         return f;
     }
 
-    // Cost: of a valid move.
+    // Cost of a valid move.
     int cost(const Space& space, const State& s, Move move, const Gold& gold) const {
         const int top = space.word(s.stack), front = space.buffer_word(s, 0);
         switch (move) {
@@ -122,7 +122,7 @@ struct ArcEager {
         return 0;
     }
 
-    // The move of the right tree, which must be projective, from a state on its way. Words are reduced only when they stand in the way.
+    // The gold move, for a projective gold tree, in a state on its path. Words are reduced only if they block an arc.
     struct Plan {};
     Plan plan(int, const Gold&) const { return {}; }
     Move oracle(const Space& space, const State& s, const Gold& gold, const Plan&) const {

@@ -8,11 +8,11 @@
 
 namespace arbora::transition {
 
-// What systems share whose arcs join the two words on top of the stack (..., n', n), node 0 at the stack's bottom:
+// Shared by systems whose arcs join the two words on top of the stack (..., n', n), with node 0 at the stack's bottom:
 //   shift  (S, n|I, A)     ->  (n|S, I, A)
 //   left   (n|n'|S, I, A)  ->  (n|S, I, A + (n, n'))     n' is not the root
 //   right  (n|n'|S, I, A)  ->  (n'|S, I, A + (n', n))    with a single root: if n' is the root, the buffer is empty
-// Every sequence ends with node 0 alone on the stack, and so in a tree: what is on the stack can always be joined.
+// Every sequence ends with node 0 alone on the stack, and so in a tree: items on the stack can always be joined.
 struct StackArcs {
     Roots roots = Roots::single;
 
@@ -64,7 +64,7 @@ struct StackArcs {
         space.push(s, head);
     }
 
-    // left or right, if the right tree has that arc and the dependent has all its own dependents; else `otherwise`.
+    // left or right, if the gold tree has that arc and the dependent has all its own dependents; else `otherwise`.
     static Move right_arc(const Space& space, const State& s, const Gold& gold, Moves moves, Move otherwise) {
         const Item& top = space.item(s.stack);
         if (has(moves, Move::left) && gold.head(space.word(top.below)) == top.word && is_complete(space.item(top.below), gold)) return Move::left;
@@ -76,7 +76,7 @@ private:
     static bool is_complete(const Item& item, const Gold& gold) {
         return item.left.count + item.right.count == gold.end(item.word) - gold.begin(item.word);
     }
-    // Where arcs cross, a later dependent may stand further in.
+    // In a non-projective tree, a later dependent may be further in.
     static int rank(const Dependents& side, int dep, int head) {
         int further_out = 0;
         for (const int other : side.words)
@@ -94,7 +94,7 @@ struct ArcStandard : StackArcs {
     // Action.
     void apply(Space& space, State& s, const Action& action) const { apply_arc(space, s, action); }
 
-    // The move of the right tree, which must be projective, from a state on its way.
+    // The gold move, for a projective gold tree, in a state on its path.
     struct Plan {};
     Plan plan(int, const Gold&) const { return {}; }
     Move oracle(const Space& space, const State& s, const Gold& gold, const Plan&) const {

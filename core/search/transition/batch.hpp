@@ -19,7 +19,8 @@ inline graph::Parsed parse(const feature::Encoded& sentences, const Model& model
 std::vector<std::vector<graph::Ranked>> kbest(const feature::Encoded& sentences, const Model& model, const graph::WeightView& weights, int k,
                                                      int threads, bool keep_heads);
 
-// A learner's questions. InputError where gold is missing, or has crossing arcs or several roots that the system cannot make.
+// A learner's queries. Throws InputError if gold trees are missing, or if the system cannot derive their crossing arcs or several
+// roots.
 class Questions : public graph::TreebankQuestions<Questions, Worker> {
 public:
     Questions(const Model& model, const feature::Encoded& sentences, const Training& training, int threads)

@@ -51,7 +51,7 @@ std::span<const search::LabelScore> Features::labels(const Arc& arc, Move move, 
     label_sums_.assign(allowed.size(), 0.0F);
     for (const std::uint32_t row : label_rows_)
         for (std::size_t i = 0; i < allowed.size(); ++i) label_sums_[i] += weights_.labels[row + allowed[i]];
-    // The best few by insertion: there are hardly ever more than two or three to keep.
+    // The best few by insertion: there are rarely more than two or three.
     for (std::size_t i = 0; i < allowed.size(); ++i) {
         const search::LabelScore found{allowed[i], scale_ * label_sums_[i]};
         if (scored_.size() == static_cast<std::size_t>(most)) {
@@ -76,7 +76,7 @@ double Features::label(const Arc& arc, Move move, int label) {
 void Features::set_above(const Space& space, const Focus& focus) {
     const Item none;
     const Item& under = focus.under >= 0 ? space.item(focus.under) : none;
-    // Where the left word has a head, that is the word under it.
+    // If the left word has a head, it is the word below it on the stack.
     const bool has_head = focus.left.attached, has_grand = has_head && under.attached;
     set_word(Role::under, under.word);
     set_label(Role::under, under.attached ? under.label : kNoArc);
@@ -104,7 +104,7 @@ void Features::add_up_moves() {
         place = (place >> shift) * kScoredMoves;
         __builtin_prefetch(weights_.tree + place);
     }
-    // Two sums side by side, so that additions need not wait for each other.
+    // Two running sums, so that additions do not wait for each other.
     std::array<float, kScoredMoves> even{}, odd{};
     const auto add = [&](std::array<float, kScoredMoves>& sums, std::uint32_t row) {
         for (std::size_t m = 0; m < kScoredMoves; ++m) sums[m] += weights_.tree[row + m];
@@ -151,7 +151,7 @@ void Features::find_label_rows(const Arc& arc, Move move) {
     const std::uint64_t starts = model_->label_size - static_cast<std::uint32_t>(model_->labels);
     for (auto& place : label_rows_) {
         place = static_cast<std::uint32_t>((place + direction) * starts >> 32) & ~std::uint32_t{feature::kLine - 1};
-        // Labels are numbered by how common they are: the first line of a row, nearly always, is what is read.
+        // Labels are numbered by frequency, so reads nearly always touch only the first line of a row.
         __builtin_prefetch(weights_.labels + place);
     }
 }

@@ -1,8 +1,8 @@
 // The features of states and actions, and the sums of their weights.
 //
-// A feature of a state has a row of four weights, one per move, so that one read scores all moves; a feature of an arc has a row with
-// one weight per label, of which those are read that the tags of head and dependent allow. A state that is looked at has the rows of
-// its moves added up at once; labels are scored for the arcs that search asks about. float32 sums in a fixed order.
+// A feature of a state has a row of four weights, one per move, so one read scores all moves. A feature of an arc has a row with
+// one weight per label, of which only labels allowed by the tags of head and dependent are read. The rows of a state's moves are
+// summed at once; labels are scored for the arcs that search considers. float32 sums in a fixed order.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace arbora::transition {
 
-// What a transition parser knows besides its weights, and where the weights lie.
+// The parts of a transition parser other than its weights, and the layout of the weights.
 using System = std::variant<ArcEager, ArcStandard, Swap>;
 
 struct Model {
@@ -42,11 +42,11 @@ struct Model {
     graph::WeightView view(const float* data, double scale) const { return {data, data + move_size, scale}; }
 };
 
-// What another parser, the guide, says about the words in focus [nivre-2008]: where the heads stand that it gives to them, and how many
-// of the dependents that it gives to them are still to come, or wait on the stack.
+// What another parser, the guide, says about the words in focus [nivre-2008]: the positions of their guide heads, and how many of
+// their guide dependents are still in the buffer, or on the stack.
 //
-// The head that the guide gives to one word in focus may be the other one: then it has that arc. Where it is still ahead, or below, the
-// word must wait for it, or what is between must go; where it is gone, it cannot be had.
+// The guide head of one word in focus may be the other one: then they should be joined. If it is in the buffer or lower on the
+// stack, the word must wait for it, or the words between must be removed; if it has left the stack, the arc is impossible.
 // O(depth of the stack + words put back into the buffer) per state.
 enum class HeadPlace : std::uint8_t {
     none,   // no word, or the root, which has no head
@@ -58,16 +58,16 @@ enum class HeadPlace : std::uint8_t {
     gone,   // has left the stack
 };
 inline constexpr int kHeadPlaces = 7;
-inline constexpr int kMostAwaited = 2;  // dependents; more are as this many
+inline constexpr int kMostAwaited = 2;  // dependents; higher counts are equal
 
-// Of one word in focus.
+// For one word in focus.
 struct Guided {
     HeadPlace head = HeadPlace::none;
     int ahead = 0;   // dependents in the buffer
     int behind = 0;  // dependents on the stack that have no head; both without the words in focus
 };
 
-// guide: the tree of the guide. Of the left and the right word.
+// guide: the guide's tree. For the left and the right word.
 inline std::array<Guided, 2> guided(const Space& space, const State& s, const Focus& focus, const Gold& guide) {
     const std::array<const Item*, 2> items = {&focus.left, &focus.right};
     const std::array<int, 2> words = {focus.left.word, focus.right.word}, heads = {guide.head(words[0]), guide.head(words[1])};
@@ -89,7 +89,7 @@ inline std::array<Guided, 2> guided(const Space& space, const State& s, const Fo
     }
     for (std::size_t k = 0; k < 2; ++k) {
         if (words[k] < 0) continue;
-        // Those that were never on the stack; from the last on, as far as they count.
+        // Those that were never on the stack; from the last one, as far as the count matters.
         for (const int* d = guide.end(words[k]); d != guide.begin(words[k]) && *(d - 1) >= s.next && found[k].ahead < kMostAwaited; --d)
             if (!is_in_focus(*(d - 1))) ++found[k].ahead;
         found[k].ahead = std::min(found[k].ahead, kMostAwaited);
@@ -127,22 +127,22 @@ public:
         for (unsigned place = 0; place < kHeadPlaces; ++place) place_values_.push_back(place_value(place));
     }
 
-    // Must come first. InputError where the templates look at a guide's trees or at clusters, and the sentence has none.
+    // Call first. Throws InputError if the templates read a guide's trees or clusters that the sentence does not have.
     void load(const feature::Sentence& sentence, const graph::WeightView& weights);
-    // The features of a state's moves, before they are folded into the table: one hash per template. Reads no weights.
+    // The features of a state's moves, before they are mapped into the table: one hash per template. Reads no weights.
     std::span<const std::uint32_t> hashes(const Space& space, const State& state, const Focus& focus);
-    // The state to be asked about.
+    // Sets the current state.
     void look(const Space& space, const State& state, const Focus& focus) {
         hashes(space, state, focus);
         add_up_moves();
     }
 
     double move(Move move) const { return scale_ * sums_[static_cast<std::size_t>(move)]; }
-    // The best labels of the arc that a move makes, best first, ties to the lowest; {-1, 0} where there are no labels.
+    // The best labels of the arc that a move makes, best first, ties to the lowest; {-1, 0} if there are no labels.
     std::span<const search::LabelScore> labels(const Arc& arc, Move move, int most);
     double label(const Arc& arc, Move move, int label);
 
-    // The features of an action in the state that is looked at, each `count` times: of the move, and of the label if it has one.
+    // The features of an action in the current state, each `count` times: of the move, and of the label if it has one.
     void add(const Action& action, const Arc& arc, float count, std::vector<SparseEntry>& entries) {
         for (const std::uint32_t row : move_rows_) entries.emplace_back(row + static_cast<std::uint32_t>(action.move), count);
         if (makes_arc(action.move)) add_label(action.move, arc, action.label, count, entries);
@@ -179,7 +179,7 @@ private:
     Focus focus_;
     bool is_guided_, has_clusters_;  // what templates look at
     Gold guide_;  // the guide's tree, where templates look at it
-    Context context_{};  // what a role does not have stays 0
+    Context context_{};  // roles that are absent stay 0
     std::vector<std::uint32_t> label_values_, count_values_, distance_values_, place_values_;
     std::vector<std::uint32_t> values_, move_rows_, label_rows_;
     std::array<float, kScoredMoves> sums_{};
@@ -188,7 +188,7 @@ private:
     std::vector<search::LabelScore> scored_;
 };
 
-// Features of the states of one system, as search asks for them.
+// Features of the states of one system, in the form that search uses.
 template <class System>
 class Scorer {
 public:

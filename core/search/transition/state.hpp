@@ -1,10 +1,10 @@
-// A parser's state while it reads a sentence: a stack, a buffer, and for each word there the dependents that it has so far.
+// A parser's state within a sentence: a stack, a buffer, and for each word on them its dependents so far.
 //
-// States share what they have in common: stack and buffer are linked lists of items that never change once made, so that a state
-// costs O(1) time and space more than the one it came from, whatever the sentence's length, and a beam copies nothing. Which arcs a
-// state has made is told by the states that led to it.
+// States share memory: stack and buffer are linked lists of immutable items. So a new state costs O(1) time and space, whatever the
+// sentence's length, and a beam copies nothing. The arcs of a state are found by following its previous states.
 //
-// Places: words 1 .. n stand at their own places; systems decide where node 0, the root, stands: before them or, at place n + 1, after.
+// Places: words 1 .. n are at their own places. Systems decide the place of node 0, the root: before them or, at place n + 1, after
+// them.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace arbora::transition {
 
-// What a system may do; each gives the second a name of its own. `unshift` is only ever forced, and so has no weights.
+// The moves of all systems; each names the second one differently. `unshift` is always forced, so it has no weights.
 enum class Move : std::uint8_t { shift, second, left, right, unshift };
 inline constexpr int kScoredMoves = 4;
 
@@ -24,7 +24,7 @@ constexpr Moves when(bool condition, Move move) { return condition ? only(move) 
 constexpr bool has(Moves moves, Move move) { return (moves & only(move)) != 0; }
 constexpr Move first(Moves moves) { return static_cast<Move>(std::countr_zero(moves)); }
 constexpr bool makes_arc(Move move) { return move == Move::left || move == Move::right; }
-// One move that needs no choice of a label: it is made without a score.
+// A move that needs no label: it is made without a score.
 constexpr bool is_forced(Moves moves) { return (moves & (moves - 1)) == 0 && !has(moves, Move::left) && !has(moves, Move::right); }
 
 struct Action {
@@ -33,7 +33,7 @@ struct Action {
     bool operator==(const Action&) const = default;
 };
 
-inline constexpr int kMostLabels = 32'767;  // what an action has room for
+inline constexpr int kMostLabels = 32'767;  // the largest label that an action can hold
 
 struct Arc {
     int head = -1, dep = -1;
@@ -56,7 +56,7 @@ struct Item {
     Dependents left, right;
 };
 
-// `rank`: how many of the side's outermost dependents stand further out than the new one.
+// `rank`: how many of the side's outermost dependents are further out than the new one.
 inline void add_dependent(Dependents& side, int word, int label, int rank) {
     if (rank == 0) {
         side.words = {word, side.words[0]};
@@ -80,7 +80,7 @@ struct State {
     double score = 0.0;
 };
 
-// What features look at: the two words between which a state may make an arc, and what is around them; words -1: none.
+// The context for features: the two words between which a state may make an arc, and the words around them; words -1: none.
 struct Focus {
     Item left, right;
     int under = -1;  // the item on the stack below `left`
@@ -129,7 +129,7 @@ public:
         const int place = word == 0 ? end_ - 1 : word;
         return place >= s.next && place < end_;
     }
-    // The item at the front of the buffer, as it is or as it will be. Must not be empty.
+    // The item at the front of the buffer, existing or new. The buffer must not be empty.
     Item front(const State& s) const {
         if (s.ahead >= 0) return item(s.ahead);
         Item fresh;
@@ -159,7 +159,7 @@ private:
     std::vector<State> states_;
 };
 
-// A right tree, or what is known of it: heads[1 .. n], -1 where none is known. Holds no copy of it.
+// A gold tree, possibly partial: heads[1 .. n], -1 for unknown heads. Holds no copy of it.
 class Gold {
 public:
     Gold() = default;
@@ -188,7 +188,7 @@ private:
     std::vector<int> first_, children_;
 };
 
-// heads[0 .. n] and labels[0 .. n] of a finished state: the arcs of all states that led to it. O(n).
+// heads[0 .. n] and labels[0 .. n] of a finished state: the arcs of all its previous states. O(n).
 template <class System>
 void read_tree(const System& system, const Space& space, int state, int* heads, int* labels) {
     heads[0] = labels[0] = -1;

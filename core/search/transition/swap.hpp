@@ -1,9 +1,9 @@
 // The arc-standard system with a move that changes the order of words [nivre-2009]:
 //   swap  (n|n'|S, I, A)  ->  (n|S, n'|I, A)     n' stands before n in the sentence, and is not the root
-// All trees. No two words are swapped twice, so that there are at most O(n^2) steps; in practice their number is linear.
+// Derives all trees. No two words are swapped twice, so there are at most O(n^2) steps; in practice their number is linear.
 //
-// The oracle sorts words into the order in which a walk through the right tree meets them (each word after its left dependents and
-// before its right ones), in which no arcs cross. It is lazy [nivre-2009b]: what can be joined without swapping is joined first.
+// The oracle sorts words into the order of a walk through the gold tree (each word after its left dependents and before its right
+// ones), in which no arcs cross. It is lazy [nivre-2009b]: it first joins all words that can be joined without swapping.
 #pragma once
 
 #include "search/transition/arc_standard.hpp"
@@ -40,7 +40,7 @@ struct Swap : StackArcs {
         const auto size = static_cast<std::size_t>(n) + 1;
         Plan plan{std::vector<int>(size, 0), std::vector<int>(size, 0)};
         walk(gold, plan.order);
-        // What arc-standard moves join when nothing may be swapped: in the end, each item on the stack is a component.
+        // The words that arc-standard moves join without swaps: in the end, each item on the stack is a component.
         const ArcStandard without{{roots}};
         Space space;
         State s = without.start(space, n);
@@ -63,7 +63,7 @@ struct Swap : StackArcs {
         return plan;
     }
 
-    // The move of the right tree from a state on its way.
+    // The gold move in a state on its path.
     Move oracle(const Space& space, const State& s, const Gold& gold, const Plan& plan) const {
         const Moves moves = valid(space, s);
         const Move joined = right_arc(space, s, gold, moves, Move::shift);

@@ -1,10 +1,9 @@
-// Templates of transition parsers, compiled.
+// Compiled templates of transition parsers.
 //
-// A template is a conjunction of atoms: a field of the node that plays a role, or of a neighbour of it. Besides the fields of words
-// there are the label of a node's arc, how many dependents it has on a side, which labels these have, and the distance between the
-// two words in focus. Where another parser is a guide, there are also the head and the label that it gives to a word, where that head
-// stands and how many of its dependents the word still waits for (features.hpp). Its place is seed + sum of factor * value
-// (features/hash.hpp).
+// A template is a conjunction of atoms: a field of the node in a role, or of its neighbour. Besides word fields there are the label
+// of a node's arc, the number of its dependents on a side, the labels of these, and the distance between the two words in focus.
+// With another parser as guide, there are also the head and the label that it gives to a word, the position of that head, and how
+// many of its dependents the word still waits for (features.hpp). Its place is seed + sum of factor * value (features/hash.hpp).
 #pragma once
 
 #include <algorithm>
@@ -25,14 +24,14 @@ enum class Role : std::uint8_t {
     left_left, left_left2, left_right, left_right2,      // outermost dependents of the left word, and the next ones inwards
     right_left, right_left2, right_right, right_right2,  // the same of the right word
     left_guide, right_guide,                  // the heads that a guide gives to the words in focus
-    // Of labels only: the arc's head and dependent, the head's outermost dependent on that side, the dependent's outermost ones.
+    // Only for labels: the arc's head and dependent, the head's outermost dependent on that side, the dependent's outermost ones.
     arc_head, arc_dep, sibling, dep_left, dep_right,
     dep_guide,  // the head that a guide gives to the dependent
 };
 inline constexpr int kRoles = 23;
 inline constexpr int kMoveRoles = static_cast<int>(Role::arc_head);
 
-// Fields of words are their texts, their clusters, and the label that a guide gives; others are beyond.
+// Word fields are texts, clusters, and guide labels; later numbers are other fields.
 inline constexpr int kWordFields = static_cast<int>(std::tuple_size_v<feature::Row>);
 enum class Extra : std::uint8_t { label = kWordFields, lefts, rights, left_labels, right_labels, distance, head_place, ahead, behind };
 inline constexpr int kExtras = 9;
@@ -47,7 +46,7 @@ struct Atom {
 
 enum class Kind : std::uint64_t { moves = 1, labels = 2 };
 
-// The values of all roles in one state, as far as templates may ask for them.
+// The values of all roles in one state that templates may read.
 struct Context {
     std::array<const std::uint32_t*, kRoles> rows;  // of words, as in feature::Sentence
     std::array<std::array<std::uint32_t, kExtras>, kRoles> extras;
@@ -63,7 +62,7 @@ inline bool is_about_guide(const Atom& atom) {
 
 class Templates {
 public:
-    // Throws InputError where an atom has no such role, field or offset.
+    // Throws InputError if an atom has no such role, field or offset.
     Templates(Kind kind, const std::vector<std::vector<Atom>>& templates) {
         for (const auto& atoms : templates) {
             check(kind, atoms);
@@ -73,7 +72,7 @@ public:
                 if (std::find(atoms_.begin(), atoms_.end(), atom) == atoms_.end()) atoms_.push_back(atom);
             }
         }
-        // Those of words first, so that each kind is one loop.
+        // Word atoms first, so that each kind is one loop.
         std::stable_partition(atoms_.begin(), atoms_.end(), [](const Atom& atom) { return atom.field < kWordFields; });
         for (const Atom& atom : atoms_) {
             const auto role = static_cast<std::uint32_t>(atom.role);
@@ -112,7 +111,7 @@ private:
         return static_cast<std::uint32_t>(std::find(atoms_.begin(), atoms_.end(), atom) - atoms_.begin());
     }
 
-    // Atoms that templates share are looked up once.
+    // Atoms shared by templates are looked up once.
     std::vector<Atom> atoms_;
     std::vector<WordAtom> word_atoms_;
     std::vector<ExtraAtom> extra_atoms_;
@@ -121,10 +120,10 @@ private:
     bool need_guide_ = false, need_clusters_ = false;
 };
 
-inline constexpr int kMostCounted = 6;  // dependents; more are as this many
+inline constexpr int kMostCounted = 6;  // dependents; higher counts are equal
 inline constexpr int kNoArc = -2;  // instead of a label; -1: an arc without one
 
-// Values of what is no text.
+// Values of fields that are not texts.
 inline std::uint32_t label_value(int label) { return feature::number_value(0x6c6162656cULL, static_cast<std::uint64_t>(label - kNoArc)); }
 inline std::uint32_t count_value(int count) { return feature::number_value(0x636f756e74ULL, static_cast<std::uint64_t>(std::min(count, kMostCounted))); }
 inline std::uint32_t set_value(std::uint64_t labels) { return static_cast<std::uint32_t>(feature::mix(labels + 0x736574ULL)); }

@@ -28,7 +28,7 @@ std::vector<graph::Ranked> Worker::kbest(const feature::Sentence& sentence, cons
         for (const int state : find_states(system, sentence, keep_heads, std::max(model_->beam, k), std::max(model_->most_labels, 2))) {
             if (trees.size() == static_cast<std::size_t>(k)) break;
             graph::Ranked next = ranked(system, state);
-            // Different sequences may make the same tree; the best of them counts.
+            // Different sequences may give the same tree; the best of them counts.
             if (!is_among(trees, next)) trees.push_back(std::move(next));
         }
         return trees;
@@ -124,7 +124,7 @@ Worker::Decision Worker::learn_move(Moves valid, Moves right, const Training& tr
 int Worker::learn_label(const Arc& arc, Move move, const Gold& gold, const Training& training, Answer& answer) {
     const int wanted = gold.is_right(arc) ? gold.label(arc.dep) : -1;
     if (wanted < 0) return features_.labels(arc, move, 1)[0].label;
-    // The best of the wrong ones is among the best two.
+    // The best wrong prediction is among the best two.
     search::LabelScore other;
     for (const auto& each : features_.labels(arc, move, 2))
         if (each.label != wanted && other.label < 0) other = each;

@@ -11,8 +11,8 @@
 
 namespace arbora::transition {
 
-// How a parser is trained. With a beam, `update` says after how many steps sequences are compared; without, it is a classifier of
-// moves, and `explores` says whether it follows its own choices (dynamic oracle) or the right ones (static).
+// Training of a parser. With a beam, `update` selects the step at which sequences are compared. Without a beam, the parser is a
+// classifier of moves, and `explores` selects whether it follows its own choices (dynamic oracle) or the gold ones (static oracle).
 struct Training {
     search::Update update = search::Update::max_violation;
     bool explores = true;
@@ -20,14 +20,14 @@ struct Training {
     bool cost_augmented = false;
 };
 
-// States on the way to right trees, with the action to take in each: what a classifier of actions learns from.
+// States on the path to gold trees, each with its gold action: the examples of a classifier of actions.
 struct Instances {
     std::vector<std::uint32_t> features;  // one hash per template of moves, state by state
     std::vector<std::int8_t> moves;
     std::vector<std::int32_t> labels;  // of the arc that the move makes; -1: none
 };
 
-// Moves after which all given heads can still be had.
+// Allows moves after which all given heads are still possible.
 template <class S>
 struct Keeping {
     const S* system;
@@ -55,10 +55,10 @@ inline bool is_among(const std::vector<graph::Ranked>& trees, const graph::Ranke
     return std::any_of(trees.begin(), trees.end(), [&](const auto& other) { return other.heads == tree.heads && other.labels == tree.labels; });
 }
 
-// All states that led to one, the first first, and itself.
+// The sequence of states that led to one, first to last, including itself.
 std::vector<int> history(const Space& space, int state);
 
-// The moves of the least cost, or the one that the oracle says.
+// The moves of least cost, or the oracle's move.
 template <class S, class Plan>
 inline Moves right_moves(const S& system, const Space& space, const State& state, Moves valid, const Gold& gold, const Plan& plan, bool explores) {
     if constexpr (S::has_costs) {
@@ -81,18 +81,18 @@ class Worker {
 public:
     explicit Worker(const Model& model) : model_(&model), features_(model) {}
 
-    // The best tree found: heads[0..n] and labels[0..n], -1 where there are none. Its score.
-    // keep_heads: only trees with the heads that the sentence has, for systems with costs; NoTreeError where none is found.
+    // The best tree found: heads[0..n] and labels[0..n], -1 if there are none. Returns its score. keep_heads: only trees with the
+    // sentence's heads, for systems with costs; throws NoTreeError if none is found.
     double parse(const feature::Sentence& sentence, const graph::WeightView& weights, bool keep_heads, int* heads, int* labels);
 
-    // The tree that parse() finds, and others, different in heads or labels, best first: up to k in all.
+    // The tree that parse() finds, and others that differ in heads or labels, best first: up to k in all.
     std::vector<graph::Ranked> kbest(const feature::Sentence& sentence, const graph::WeightView& weights, bool keep_heads, int k);
 
-    // f(right) - f(found), and the cost of what was found.
+    // f(gold) - f(predicted), and the cost of the predicted.
     Answer answer(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training);
-    // The same for the k best whole trees; the right one has no difference.
+    // The same for the k best whole trees; the gold tree has no difference.
     std::vector<Answer> candidates(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training, int k);
-    // Adds the states of a sentence, by the system's oracle; not those in which the action is forced.
+    // Adds the states of a sentence on the oracle's path, except those with a forced action.
     void add_instances(const feature::Sentence& sentence, Instances& instances);
 
 private:
@@ -108,7 +108,7 @@ private:
             if (keep_heads) {
                 const Gold given(sentence.n, sentence.heads, nullptr);
                 auto found = run(Keeping<S>{&system, &given});
-                // What unshift may bring back is not counted among costs, so that trees may still differ from what was given.
+                // Costs do not count arcs that unshift may restore, so trees may still differ from the given heads.
                 std::erase_if(found, [&](int state) {
                     if (state < 0) return true;
                     const graph::Ranked tree = ranked(system, state);
@@ -117,7 +117,7 @@ private:
                     return false;
                 });
                 if (found.empty()) {
-                    // Which of them are at fault, as far as that can be told.
+                    // Which of them are wrong, as far as that is known.
                     graph::ArcSet compatible;
                     graph::find_compatible(sentence, Trees::projective, system.roots, compatible);
                     throw NoTreeError("no tree found with all given heads; unpin some of them");
@@ -169,13 +169,13 @@ private:
             at = search::step(system, space_, at, {followed, static_cast<std::int16_t>(label)}, 0.0);
         }
     }
-    // What to learn in the state that is looked at: of the moves, and of the label of an arc; returns the label that was found.
+    // The update in the current state: for the moves, and for the label of an arc; returns the predicted label.
     struct Decision {
-        Move found = Move::shift, target = Move::shift;  // target: the best of the right ones
+        Move found = Move::shift, target = Move::shift;  // target: the best of the gold moves
     };
     Decision learn_move(Moves valid, Moves right, const Training& training, Answer& answer);
     int learn_label(const Arc& arc, Move move, const Gold& gold, const Training& training, Answer& answer);
-    // f(right) - f(found) of two sequences that begin alike.
+    // f(gold) - f(predicted) of two sequences with a common start.
     template <class S>
     Answer difference(const S& system, const Gold& gold, const graph::Cost& costs, int right, int found) {
         Answer answer;
@@ -189,7 +189,7 @@ private:
             if (makes_arc(made.move)) answer.loss += cost(gold, system.arc(space_, space_.state(founds[i - 1]), made.move), made.label, costs);
         }
         const bool is_whole = system.valid(space_, space_.state(found)) == 0;
-        if (answer.loss == 0.0 && is_whole) return answer;  // the right tree, made in another order
+        if (answer.loss == 0.0 && is_whole) return answer;  // the gold tree, derived in another order
         if (!is_whole) answer.loss = std::max(answer.loss, kStrayed * costs.head);
         add_features(system, rights, same, 1.0F, answer.difference);
         add_features(system, founds, same, -1.0F, answer.difference);
