@@ -1,8 +1,7 @@
-// Every tree of a short sentence, listed one by one: the judge of the inference tests.
+// Every tree of a short sentence, listed one by one: the oracle of the inference tests.
 //
-// Idea: all head vectors, kept where they are trees by the definition, scored part by part in long double. Of the core only the types
-// that state a question are used (Problem, Trees, Roots); nothing here knows a parsing algorithm.
-// Time and space O(n^n): meant for n <= 5.
+// Idea: all head vectors, kept if they are trees by definition, scored part by part in long double. From the core only the types of
+// a problem are used (Problem, Trees, Roots); this file contains no parsing algorithm. Time and space O(n^n): meant for n <= 5.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +20,7 @@ using arbora::Trees;
 
 inline constexpr long double kNothing = -std::numeric_limits<long double>::infinity();
 
-// Is `word` below `head`, or the same? Also false for words that never reach the root.
+// Whether `word` is below `head` or equal to it. Also false for words that never reach the root.
 inline bool dominates(const Heads& heads, int head, int word) {
     for (std::size_t steps = 0; steps <= heads.size() && word != head; ++steps) {
         if (word == 0) return false;
@@ -61,7 +60,7 @@ inline std::vector<Heads> all_trees(int n, Trees trees, Roots roots) {
     }
 }
 
-// The next dependent of d's head on the way from d to it; the head itself where there is none.
+// The next dependent of d's head on the way from d to it; the head itself if there is none.
 inline int sibling(const Heads& heads, int d) {
     const int h = heads[d], step = d < h ? 1 : -1;
     for (int k = d + step; k != h; k += step) {
@@ -86,7 +85,7 @@ inline long double score(const Problem& p, const Heads& heads) {
     return sum;
 }
 
-// The trees that a problem allows, best first, with what they add up to.
+// The trees that a problem allows, best first, with the sums over them.
 struct Forest {
     Problem problem;
     std::vector<Heads> trees;
@@ -113,8 +112,8 @@ struct Forest {
     long double probability(std::size_t i) const { return std::exp(scores[i] - log_partition); }
     std::size_t find(const Heads& heads) const { return std::find(trees.begin(), trees.end(), heads) - trees.begin(); }
 
-    // The probabilities of a kind of part, as an array of this size (none where it is 0); place(heads, d) says where the part of
-    // word d lies, -1 for nowhere.
+    // The probabilities of a kind of part, as an array of this size (none if it is 0); place(heads, d) gives the place of the part
+    // of word d, -1 for none.
     template <class Place>
     std::vector<double> marginals(std::size_t size, Place place) const {
         std::vector<long double> sums(size, 0.0L);

@@ -12,7 +12,7 @@ inline constexpr bool kIsMax = std::is_same_v<Plane, MaxPlane>;
 template <class Plane>
 inline constexpr bool kIsPlain = std::is_same_v<Plane, PlainPlane>;
 
-// False where plain doubles do not suffice.
+// Returns false if plain doubles do not suffice.
 template <class Charts>
 bool weigh(const Kernels& k, const Case& c, Charts& charts) {
     const Diagonals d = c.layout();
@@ -39,7 +39,7 @@ bool weigh(const Kernels& k, const Case& c, Charts& charts) {
     return true;
 }
 
-// Nothing where plain doubles do not suffice.
+// Empty if plain doubles do not suffice.
 template <class Plane>
 std::optional<ArcCharts<Plane>> arc_charts(const Kernels& k, const Case& c) {
     auto charts = ArcCharts<Plane>::take(c.arena, c.layout(), c.roots);
@@ -73,7 +73,7 @@ inline Numbers flow_values(const FlowPlanes& flow, Diagonals d) {
     return out;
 }
 
-// Nothing where plain doubles do not suffice, or no tree is allowed.
+// Empty if plain doubles do not suffice, or no tree is allowed.
 template <class Plane>
 Numbers arc_marginals(const Kernels& k, const Case& c) {
     const auto charts = arc_charts<Plane>(k, c);
@@ -83,12 +83,12 @@ Numbers arc_marginals(const Kernels& k, const Case& c) {
     return flow_values(flow, c.layout());
 }
 
-// A direction that is the same for every table: from -1 to 1, and 0 where an arc is forbidden.
+// A direction that is the same for every table: from -1 to 1, and 0 for forbidden arcs.
 inline double direction_at(const Case& c, int h, int d) {
     return allowed(c.owned.arcs[c.owned.at(h, d)]) == kMinusInfinity ? 0.0 : (h * 37 + d * 11) % 21 / 10.0 - 1.0;
 }
 
-// How the same marginals change along that direction.
+// The derivative of the same marginals along that direction.
 template <class Plane>
 Numbers arc_slopes(const Kernels& k, const Case& c) {
     const auto charts = arc_charts<Plane>(k, c);

@@ -1,4 +1,4 @@
-// A test framework in one page: TEST(name) { CHECK(...); } registers itself; main.cpp runs them all.
+// A minimal test framework: TEST(name) { CHECK(...); } registers itself; main.cpp runs all tests.
 #pragma once
 
 #include <cmath>

@@ -35,7 +35,7 @@ inline std::vector<slow::ContextTemplate> random_contexts(Random& random, int ki
     return templates;
 }
 
-// Listed once: there are 6^5 head vectors of five words to go through.
+// Listed once: there are 6^5 head vectors of five words.
 inline const std::vector<Heads>& trees_of(int n, Roots roots) {
     static std::map<std::pair<int, Roots>, std::vector<Heads>> known;
     auto [place, is_new] = known.try_emplace({n, roots});

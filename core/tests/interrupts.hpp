@@ -1,4 +1,4 @@
-// Computations that are stopped at one check after the other, for the tests.
+// Computations that tests stop at one check after the other.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace interrupts {
 
-// What the hook of these tests throws.
+// The exception that the hook of these tests throws.
 struct Reason : arbora::Interrupted {};
 
 inline int calls = 0, stop_at = 0;  // of the hook; stop_at 0: never
@@ -17,7 +17,7 @@ inline void hook() {
     if (++calls == stop_at) throw Reason();
 }
 
-// While it lives, the hook is called whenever enough work was done, whatever the time.
+// While it lives, the hook is called after enough work, regardless of time.
 struct Hooked {
     explicit Hooked(int at) {
         calls = 0;
@@ -30,8 +30,8 @@ struct Hooked {
     Hooked(const Hooked&) = delete;
 };
 
-// run() is stopped at the first check, the last and some between them; nothing is computed after that. A complete run on the same
-// objects then gives the same result as before. `least`: how many checks there are at least.
+// Stops run() at the first check, the last and some between them; nothing is computed after that. A complete run on the same
+// objects then gives the same result as before. `least`: the minimum number of checks.
 template <class Run>
 void check_stops(const char* what, int least, Run run) {
     const auto expected = run();

@@ -18,7 +18,7 @@ using problems::Owned;
 
 using Numbers = std::vector<double>;
 
-// One sentence, and the memory that a run takes; both are the same for every table.
+// One sentence, and the memory of a run; both are the same for every table.
 struct Case {
     const Owned& owned;
     Roots roots;
@@ -31,7 +31,7 @@ struct Case {
 };
 
 inline void put(Numbers& out, double value) { out.push_back(value); }
-// By its logarithm: mantissas need not be normalized alike.
+// Compared by logarithms: mantissas need not be normalized alike.
 inline void put(Numbers& out, Extended value) { out.push_back(log(value)); }
 
 inline double* checked_copy(const Kernels& k, const Case& c) {
@@ -84,7 +84,7 @@ void compare(const Programs& programs, const Owned& owned) {
 inline constexpr int kLengths[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 33, 40};
 inline constexpr Kind kKinds[] = {Kind::normal, Kind::ties, Kind::masked, Kind::wide};
 
-// The longest take more time than all others together: one kind of scores each.
+// The longest take more time than all others together: test only one kind of scores for each.
 inline bool is_asked(int n, Kind kind) { return n <= 20 || kind == (n == 33 ? Kind::normal : Kind::masked); }
 
 }  // namespace kernel_cases

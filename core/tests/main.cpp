@@ -4,7 +4,7 @@
 
 #include "check.hpp"
 
-// The fuzzing driver's hook (see CMakeLists.txt); tests have no use for it.
+// The hook of the fuzzing driver (see CMakeLists.txt), which tests do not use.
 extern "C" void __sanitizer_cov_trace_pc() {}
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
-// Random questions for the tests. Every array is a heap block of exactly its size, so that the address sanitizer sees whoever reads
-// past its end, and every entry that no tree can use is NaN.
+// Random problems for the tests. Every array is a heap block of exactly its size, so that the address sanitizer detects reads past
+// its end, and every entry that no tree can use is NaN.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using Random = std::mt19937_64;
 
 inline double uniform(Random& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 
-// Bell-shaped, unit variance; std's distributions differ between libraries.
+// Normal distribution with unit variance; std's distributions differ between libraries.
 inline double normal(Random& random) {
     double sum = -6.0;
     for (int i = 0; i < 12; ++i) sum += uniform(random);
@@ -91,7 +91,7 @@ struct Owned {
         return {trees, roots, n, arcs.data(), data(siblings), data(grandparents), data(grandsiblings)};
     }
 
-    // The largest |score| that does not forbid: what rounding errors are relative to.
+    // The largest |score| that does not forbid: the scale of rounding errors.
     double magnitude() const {
         double top = 1.0;
         for (const auto* array : {&arcs, &siblings, &grandparents, &grandsiblings}) {
@@ -103,7 +103,7 @@ struct Owned {
     }
 
 private:
-    // Masks on higher-order parts as dense as on arcs would leave hardly any tree.
+    // Masks on higher-order parts as dense as on arcs would leave almost no tree.
     static constexpr double kRareMask = 0.05;
 
     static void fill_siblings(double* row, int h, int d, Kind kind, Random& random) {
@@ -112,7 +112,7 @@ private:
     }
 };
 
-// Fills what an arena hands out with NaN: no answer may depend on what an earlier sentence left there.
+// Fills an arena's memory with NaN: no result may depend on an earlier sentence.
 inline void poison(arbora::Arena& arena) {
     arena.reset();
     const std::size_t size = arena.reserved() / sizeof(double);

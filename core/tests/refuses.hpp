@@ -1,4 +1,4 @@
-// Whether a call is refused as a caller's mistake.
+// Whether a call raises InputError.
 #pragma once
 
 #include "base/errors.hpp"

@@ -23,13 +23,13 @@ inline const std::vector<std::string> kLabels = {"nsubj", "obj", "det", "punct",
 inline const std::map<std::string, std::string> kClusters = {
     {"the", ""}, {"Dog", "0"}, {"barks", "10110"}, {"bark", "1011010"}, {"U.S.", "101101011010111"}, {"déjà", "000000000000000"}, {"🌳", "0000"}, {"漢字", "0000001"}};
 
-// `tags`: how many different coarse tags; past 62 they share a number.
+// `tags`: the number of different coarse tags; past 62 they share an id.
 inline slow::Sentence random_sentence(Random& random, int n, int tags) {
     slow::Sentence sentence;
     for (int t = 0; t < tags; ++t) sentence.tags.push_back("T" + std::to_string(t));
     for (int w = 0; w < n; ++w) {
         const auto& form = kForms[static_cast<std::size_t>(below(random, static_cast<int>(kForms.size())))];
-        // One tag more than there are names for.
+        // One tag more than there are names.
         sentence.words.push_back({form, form + "0", "T" + std::to_string(below(random, tags + 1)), "F" + std::to_string(below(random, 4)),
                                   below(random, 2) ? "_" : "A=b|C=" + std::to_string(below(random, 3))});
     }
@@ -53,7 +53,7 @@ inline arbora::feature::Clusters clusters(const std::map<std::string, std::strin
     return arbora::feature::Clusters::of(words, codes);
 }
 
-// A tree in which words join, in random order, under node 0 or a word that joined before.
+// A tree in which words are attached, in random order, to node 0 or to an earlier word.
 inline std::vector<int> random_tree(Random& random, int n, bool single_root) {
     std::vector<int> joined, left, heads(static_cast<std::size_t>(n) + 1, -1);
     for (int w = 1; w <= n; ++w) left.push_back(w);

@@ -1,7 +1,7 @@
-// Features once more, word by word from the definition: the judge of the extractor and of the labeler.
+// Features computed again, word by word from the definition: the oracle of the extractor and of the labeler.
 //
-// Texts stay texts and every feature is hashed from the start, each time. Of the core only the types that write a template set down
-// are used. What stands here is what saved models rest on: where it and the core differ, the core has changed.
+// Texts stay texts and every feature is hashed from scratch, each time. From the core only the types of template sets are used.
+// Saved models depend on these definitions: if this file and the core differ, the core has changed.
 #pragma once
 
 #include <algorithm>
@@ -91,7 +91,7 @@ struct Word {
     }
 };
 
-inline constexpr int kNobody = -1;
+inline constexpr int kNoNode = -1;
 
 enum Kind { arcs = 1, siblings = 2, labels = 3, grandparents = 4, guides = 5, guide_labels = 6 };
 
@@ -102,7 +102,7 @@ struct Sentence {
     std::vector<std::string> guide_labels{};  // [n+1]; "": none
     std::map<std::string, std::string> clusters{};  // of forms: their branches, '0' or '1' each
 
-    // The number of a cluster's first branches, as digits in base 2 after a 1; 0 without a cluster.
+    // The first branches of a cluster as a number, as digits in base 2 after a 1; 0 without a cluster.
     std::uint64_t cluster_number(const std::string& form, Field field) const {
         const auto found = clusters.find(form);
         if (found == clusters.end()) return 0;
@@ -115,7 +115,7 @@ struct Sentence {
     std::uint32_t value(int node, int offset, Field field) const {
         const int place = node + offset;
         std::string text;
-        if (node == kNobody) text = "\x01" "absent";
+        if (node == kNoNode) text = "\x01" "absent";
         else if (place < 0) text = "\x01" "before";
         else if (place == 0) text = "\x01" "root";
         else if (place > n()) text = "\x01" "after";
@@ -134,10 +134,10 @@ struct Sentence {
     }
 };
 
-// The nodes that play a part's roles.
+// The nodes in a part's roles.
 struct Nodes {
-    int head = kNobody, dep = kNobody, sibling = kNobody, grandparent = kNobody, left_child = kNobody, right_child = kNobody;
-    int guide_head = kNobody;
+    int head = kNoNode, dep = kNoNode, sibling = kNoNode, grandparent = kNoNode, left_child = kNoNode, right_child = kNoNode;
+    int guide_head = kNoNode;
 
     int of(Role role) const {
         switch (role) {
@@ -200,10 +200,10 @@ inline Places arc_places(const Sentence& s, const std::vector<Template>& templat
     return places;
 }
 
-// How the guide's tree stands to an arc: 1 the same, 2 turned round, 3 its head's head, 4 a sibling, 5 another head on that side, 6 and on
-// the other side.
+// The relation of the guide's tree to an arc: 1 the same, 2 reversed, 3 its head's head, 4 a sibling, 5 another head on that side,
+// 6 on the other side.
 inline std::uint32_t guide_value(const Sentence& s, int head, int dep) {
-    const auto theirs = [&](int node) { return node > 0 ? s.guide_heads[static_cast<std::size_t>(node)] : kNobody; };
+    const auto theirs = [&](int node) { return node > 0 ? s.guide_heads[static_cast<std::size_t>(node)] : kNoNode; };
     std::uint64_t number = (theirs(dep) > dep) == (head > dep) ? 5 : 6;
     if (theirs(dep) == theirs(head)) number = 4;
     if (theirs(theirs(dep)) == head) number = 3;
@@ -230,7 +230,7 @@ inline Places guide_places(const Sentence& s, const std::vector<Template>& templ
 inline Places sibling_places(const Sentence& s, const std::vector<Template>& templates, int head, int dep, int inner, std::uint32_t size) {
     Places places;
     for (std::size_t t = 0; t < templates.size(); ++t) {
-        const Nodes nodes{head, dep, inner == head ? kNobody : inner};
+        const Nodes nodes{head, dep, inner == head ? kNoNode : inner};
         places.push_back((sum(s, templates[t], siblings, t, nodes) + (dep < head ? kLeftArc : 0)) % size);
     }
     return places;
@@ -240,7 +240,7 @@ inline Places grandparent_places(const Sentence& s, const std::vector<Template>&
                                  std::uint32_t size) {
     Places places;
     for (std::size_t t = 0; t < templates.size(); ++t) {
-        const Nodes nodes{head, dep, kNobody, grandparent};
+        const Nodes nodes{head, dep, kNoNode, grandparent};
         const std::uint32_t turns = (dep < head ? kLeftArc : 0) + (head < grandparent ? 3 * kLeftArc : 0);
         places.push_back((sum(s, templates[t], grandparents, t, nodes) + turns) % size);
     }
@@ -262,7 +262,7 @@ inline Places label_rows(const Sentence& s, const std::vector<Template>& templat
     return rows;
 }
 
-// Those of templates about a guide, which come after the others.
+// Those of templates about a guide, which come last.
 inline Places guide_label_rows(const Sentence& s, const std::vector<Template>& templates, const Nodes& nodes, bool whole_tree, std::uint32_t size,
                                int label_count) {
     Places rows;
@@ -283,7 +283,7 @@ inline Places guide_label_rows(const Sentence& s, const std::vector<Template>& t
 inline Nodes around(const std::vector<int>& heads, int dep) {
     Nodes nodes{heads[static_cast<std::size_t>(dep)], dep};
     const int step = dep < nodes.head ? 1 : -1;
-    for (int k = dep + step; k != nodes.head && nodes.sibling == kNobody; k += step)
+    for (int k = dep + step; k != nodes.head && nodes.sibling == kNoNode; k += step)
         if (heads[static_cast<std::size_t>(k)] == nodes.head) nodes.sibling = k;
     if (nodes.head > 0) nodes.grandparent = heads[static_cast<std::size_t>(nodes.head)];
     for (int k = static_cast<int>(heads.size()) - 1; k >= 1; --k)
@@ -293,9 +293,9 @@ inline Nodes around(const std::vector<int>& heads, int dep) {
     return nodes;
 }
 
-// What a context looks at, read off a finished tree; kNobody and 0 where there is nothing.
+// The context read off a finished tree; kNoNode and 0 for missing nodes.
 struct Around {
-    int nodes[4] = {kNobody, kNobody, kNobody, kNobody};
+    int nodes[4] = {kNoNode, kNoNode, kNoNode, kNoNode};
     int labels[4] = {-1, -1, -1, -1};
     int counts[4] = {0, 0, 0, 0};
     std::uint32_t turns = 0;
@@ -332,23 +332,23 @@ inline Places all_context_places(const Sentence& s, const arbora::feature::Conte
     const auto label = [&](int w) { return w < 1 ? -1 : labels[static_cast<std::size_t>(w)]; };
     // The next dependent of h from d towards h.
     const auto inner = [&](int h, int d) {
-        if (d == kNobody) return kNobody;
+        if (d == kNoNode) return kNoNode;
         const int step = d < h ? 1 : -1;
         for (int k = d + step; k != h; k += step)
             if (head(k) == h) return k;
-        return kNobody;
+        return kNoNode;
     };
     const auto turn = [](int h, int d) { return d < h ? kLeftArc : 0U; };
     Places places;
     const auto add = [&](const Places& more) { places.insert(places.end(), more.begin(), more.end()); };
     for (int d = 1; d <= n; ++d) {
         const int h = head(d), sibling = inner(h, d), second = inner(h, sibling);
-        int before = 1, left = kNobody, right = kNobody, lefts = 0, rights = 0;
-        for (int k = inner(h, d); k != kNobody; k = inner(h, k)) ++before;
+        int before = 1, left = kNoNode, right = kNoNode, lefts = 0, rights = 0;
+        for (int k = inner(h, d); k != kNoNode; k = inner(h, k)) ++before;
         for (int k = 1; k <= n; ++k) {
             if (head(k) != d) continue;
             (k < d ? lefts : rights) += 1;
-            if (k < d && left == kNobody) left = k;
+            if (k < d && left == kNoNode) left = k;
             if (k > d) right = k;
         }
         add(context_places(s, spec.chains, 0, {{h, d, sibling, second}, {-1, label(d), label(sibling), -1}, {before, 0, 0, 0}, turn(h, d)}, size));

@@ -1,5 +1,5 @@
-// States of transition parsers as plain lists, and the features of them from their definition; shares nothing with core/transition but the
-// names of roles and fields.
+// States of transition parsers as plain lists, and their features from the definition; shares only the names of roles and fields
+// with core/transition.
 #pragma once
 
 #include <algorithm>
@@ -22,14 +22,14 @@ struct PlainState {
     std::vector<int> stack, buffer;  // tops last, fronts first
     std::vector<int> heads, labels;  // -1: none yet
 
-    PlainState(bool eager, int n) : is_eager(eager), heads(static_cast<std::size_t>(n) + 1, kNobody), labels(heads.size(), -1) {
+    PlainState(bool eager, int n) : is_eager(eager), heads(static_cast<std::size_t>(n) + 1, kNoNode), labels(heads.size(), -1) {
         for (int w = 1; w <= n; ++w) buffer.push_back(w);
         if (eager) buffer.push_back(0);
         else stack.push_back(0);
     }
 
-    static int at(const std::vector<int>& list, std::size_t place) { return place < list.size() ? list[place] : kNobody; }
-    int from_top(std::size_t depth) const { return depth < stack.size() ? stack[stack.size() - 1 - depth] : kNobody; }
+    static int at(const std::vector<int>& list, std::size_t place) { return place < list.size() ? list[place] : kNoNode; }
+    int from_top(std::size_t depth) const { return depth < stack.size() ? stack[stack.size() - 1 - depth] : kNoNode; }
     int left() const { return from_top(is_eager ? 0 : 1); }
     int right() const { return is_eager ? at(buffer, 0) : from_top(0); }
 
@@ -55,8 +55,8 @@ struct PlainState {
         }
     }
 
-    int head(int word) const { return word < 0 ? kNobody : heads[static_cast<std::size_t>(word)]; }
-    // From the outermost one inwards. Node 0 stands before all words, or after them.
+    int head(int word) const { return word < 0 ? kNoNode : heads[static_cast<std::size_t>(word)]; }
+    // From the outermost one inwards. Node 0 comes before all words, or after them.
     std::vector<int> dependents(int word, bool on_left) const {
         std::vector<int> found;
         const int place = word == 0 && is_eager ? static_cast<int>(heads.size()) : word;
@@ -67,12 +67,12 @@ struct PlainState {
     }
 };
 
-inline int guide_head(const Sentence& sentence, int word) { return word > 0 ? sentence.guide_heads[static_cast<std::size_t>(word)] : kNobody; }
+inline int guide_head(const Sentence& sentence, int word) { return word > 0 ? sentence.guide_heads[static_cast<std::size_t>(word)] : kNoNode; }
 
 inline bool is_in(const std::vector<int>& list, int word) { return std::find(list.begin(), list.end(), word) != list.end(); }
 
-// Where the guide's head of a word in focus stands: 0 it has none, 1 the word has it already, 2 it is the other word in focus, 3 the root,
-// 4 in the buffer, 5 on the stack, 6 nowhere any more.
+// The position of the guide's head of a word in focus: 0 it has none, 1 the word has it already, 2 it is the other word in focus, 3
+// the root, 4 in the buffer, 5 on the stack, 6 gone.
 inline int head_place(const Sentence& sentence, const PlainState& s, int word) {
     const int theirs = guide_head(sentence, word);
     if (theirs < 0) return 0;
@@ -83,7 +83,7 @@ inline int head_place(const Sentence& sentence, const PlainState& s, int word) {
     return is_in(s.stack, theirs) ? 5 : 6;
 }
 
-// How many words of a list, other than those in focus, have no head and are the guide's dependents of a word; 2 for more.
+// The number of words in a list, other than those in focus, that have no head and are the guide's dependents of a word; 2 for more.
 inline int waiting(const Sentence& sentence, const PlainState& s, const std::vector<int>& list, int word) {
     int count = 0;
     for (const int w : list)
@@ -91,7 +91,7 @@ inline int waiting(const Sentence& sentence, const PlainState& s, const std::vec
     return std::min(count, 2);
 }
 
-// Which word plays a role; arcs, of labels only: 'L' or 'R'.
+// The word in a role; arcs, of labels only: 'L' or 'R'.
 inline int node(const Sentence& sentence, const PlainState& s, TransitionRole role, char arc) {
     using enum arbora::transition::Role;  // clang 14 takes no alias here
     const std::size_t below = s.is_eager ? 1 : 2, next_in_buffer = s.is_eager ? 1 : 0;
@@ -122,12 +122,12 @@ inline int node(const Sentence& sentence, const PlainState& s, TransitionRole ro
         case right_guide: return guide_head(sentence, s.right());
         case dep_guide: return guide_head(sentence, d);
     }
-    return kNobody;
+    return kNoNode;
 }
 
 inline std::uint32_t numbered(std::uint64_t kind, int number) { return static_cast<std::uint32_t>(mix(kind + static_cast<std::uint64_t>(number) * 2654435761ULL)); }
 
-// What is no text.
+// Values that are not texts.
 inline std::uint32_t extra_value(const Sentence& sentence, const PlainState& s, int word, Extra field) {
     const bool on_left = field == Extra::lefts || field == Extra::left_labels;
     switch (field) {

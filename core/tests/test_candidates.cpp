@@ -1,4 +1,4 @@
-// Trees around heads that are given: the arcs that are left are exactly those of the trees that agree with them.
+// Trees around given heads: the remaining arcs are exactly those of the trees with these heads.
 #include <algorithm>
 #include <set>
 #include <utility>

@@ -1,4 +1,4 @@
-// Clusters of words: looking them up, prefixes of their codes, and tables that are damaged.
+// Word clusters: lookups, prefixes of their codes, and damaged tables.
 #include <string>
 #include <vector>
 
@@ -52,7 +52,7 @@ TEST(damaged_clusters_are_refused) {
     CHECK(refuses([] { (void)Clusters::of({"a"}, {}); }));
 }
 
-// Saved models rest on these values.
+// Saved models depend on these values.
 TEST(cluster_keys_and_values_never_change) {
     CHECK(Clusters::of({"the"}, {1}).keys()[0] == static_cast<std::uint32_t>(slow::hash("the", 0x636c7573)));
     const slow::Sentence sentence{{{"the", "the", "DET", "D", "_"}}, {"DET"}, {}, {}, {{"the", "1011"}}};

@@ -31,7 +31,7 @@ std::string written(const Columns& columns) {
     return out;
 }
 
-// Reads in pieces of the given size, as a caller with a file would.
+// Reads in pieces of the given size, like a caller with a file.
 Columns read(Reader& reader, const std::string& text, std::size_t piece) {
     std::size_t used = 0, seen = 0;
     while (!reader.failed()) {
@@ -50,7 +50,7 @@ bool survives(const std::string& text, Options options = {}) {
     return true;
 }
 
-// The fault of `text` as "line: what"; empty if there is none.
+// The error in `text` as "line: what"; empty if there is none.
 std::string fault(const std::string& text, Options options = {}) {
     Reader reader(options);
     reader.parse(text, true);

@@ -78,7 +78,7 @@ TEST(cube_answers_are_differences_of_features) {
             }
 }
 
-// With a beam of one, what search finds at the root may be worse than the gold tree; what the strategies choose never is.
+// With a beam of one, the tree found at the root may be worse than the gold tree; the nodes that the strategies choose never are.
 TEST(cube_violations_are_never_negative) {
     Random random(24);
     int lost = 0;
@@ -100,7 +100,7 @@ TEST(cube_violations_are_never_negative) {
     CHECK(lost > 10);
 }
 
-// Before anything is learned, all trees are equal: a wrong one must be updated from nevertheless.
+// Before training, all trees score the same; a wrong one must cause an update nevertheless.
 TEST(cube_wrong_trees_of_equal_scores_are_violations) {
     Random random(26);
     int wrong = 0;

@@ -1,4 +1,4 @@
-// Crossing trees by cube pruning: whole trees scored from the definition of their features, and the naive search among their neighbours.
+// Non-projective trees by cube pruning: whole trees scored from the definition of their features, and naive hill climbing.
 #include <vector>
 
 #include "check.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr Trees kCrossing = Trees::nonprojective;
 
-// All trees that differ in the head and label of one word, each scored from the start; the best of them while it is better.
+// All trees that differ in the head and label of one word, each scored from scratch; repeats with the best while it improves.
 sentences::Tree climb_naively(const Case& c, sentences::Tree tree, bool augmented) {
     const auto score = [&](const sentences::Tree& t) { return c.score(t) + (augmented ? c.cost(t) : 0.0); };
     const bool single = c.model.graph.roots == Roots::single;
@@ -96,7 +96,7 @@ TEST(cube_answers_about_crossing_trees) {
     CHECK(crossing > 3);
 }
 
-// Where search has lost the right tree, whether its arcs cross or not, what is chosen is a violation or nothing.
+// If search has lost the gold tree, projective or not, the update is a violation or nothing.
 TEST(cube_violations_of_crossing_trees_are_never_negative) {
     Random random(33);
     int lost = 0, partial = 0;
@@ -123,7 +123,7 @@ TEST(cube_violations_of_crossing_trees_are_never_negative) {
     CHECK(partial > 0);
 }
 
-// Heads that are given may cross, and then there is no projective tree to start from.
+// Given heads may cross, and then there is no projective tree to start from.
 TEST(cube_keeps_given_heads_that_cross) {
     Random random(34);
     for (const Roots roots : kRoots)

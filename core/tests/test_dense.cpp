@@ -139,7 +139,7 @@ TEST(gradients_of_lstms_are_those_of_finite_differences) {
     const auto recurrent = random_floats(4 * size * size, random, 0.7), factors = random_floats(tokens * size, random);
     for (const bool is_backward : {false, true}) {
         const auto inputs = random_floats(tokens * 4 * size, random);
-        // The sum of all states times factors, by the definition: sequence s has its t-th token in row first[t] + s.
+        // The sum of all states times factors, by definition: sequence s has its t-th token in row first[t] + s.
         const auto value = [&](std::size_t changed, double by) {
             double sum = 0.0;
             const std::size_t first[] = {0, 4, 7, 10};

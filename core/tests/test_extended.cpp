@@ -96,7 +96,7 @@ TEST(extended_ratios_are_plain_numbers) {
     CHECK(ratio(Extended{}, kOne) == 0.0);
     CHECK_NEAR(ratio(extended_exp(-700.0), kOne), std::exp(-700.0), 1e-15);
     CHECK(ratio(extended_exp(-1e6), extended_exp(1e6)) == 0.0);
-    // Up to rounding a may lie above b.
+    // Rounding may put a above b.
     CHECK_NEAR(ratio(extended_exp(1.0), kOne), std::exp(1.0), 1e-15);
     CHECK_NEAR(ratio(extended_exp(1e6 + 1.0), extended_exp(1e6)), std::exp(1.0), 1e-15);
 }

@@ -1,4 +1,4 @@
-// The hash by fixed values, sentences as numbers, and features against a slow computation from the definition.
+// The hash against fixed values, sentences as ids, and features against a slow computation from the definition.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ using problems::Random;
 
 namespace {
 
-// What compiling says of a set with one template of a kind; empty where nothing is wrong.
+// The error from compiling a set with one template of a kind; empty if there is none.
 std::string complaint(std::vector<Template> TemplateSpec::* kind, const Template& atoms) {
     TemplateSpec spec;
     (spec.*kind).push_back(atoms);
@@ -39,7 +39,7 @@ std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> places) {
     return places;
 }
 
-// Holds a part's score and its features against those from the definition.
+// Compares a part's score and features with those from the definition.
 struct Judge {
     const std::vector<float>& weights;
 
@@ -56,7 +56,7 @@ struct Judge {
 
 }  // namespace
 
-// Saved models rest on these values: where this fails, the hash needs a new version, not the test new numbers.
+// Saved models depend on these values: if this fails, give the hash a new version; do not change the test.
 TEST(feature_hash_never_changes) {
     CHECK(kHashVersion == 1);
     CHECK(mix(0) == 0);
@@ -115,7 +115,7 @@ TEST(feature_values_of_words) {
             CHECK(encoded.labels[node] == labels[static_cast<std::size_t>(node)]);
         }
         for (const int f : kOwnFields)
-            CHECK(encoded.row(-1, 0)[static_cast<std::size_t>(f)] == sentence.value(slow::kNobody, 0, static_cast<Field>(f)));
+            CHECK(encoded.row(-1, 0)[static_cast<std::size_t>(f)] == sentence.value(slow::kNoNode, 0, static_cast<Field>(f)));
     }
 }
 
@@ -201,7 +201,7 @@ TEST(feature_scores_are_those_of_the_definition) {
         const auto weights = sentences::random_weights(random, size);
         const Judge judge{weights};
         Extractor extractor(templates);
-        // One extractor for sentences long and short: nothing may be left of the one before.
+        // One extractor for long and short sentences: no state may remain from the previous one.
         for (const int n : {14, 3, 1, 6}) {
             const auto s = sentences::random_sentence(random, n, round < 8 ? 5 : 70);
             const auto nodes = static_cast<std::size_t>(n) + 1;

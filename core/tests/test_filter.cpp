@@ -1,4 +1,5 @@
-// Max-marginals against all trees of short sentences, one by one; their derivatives against counted witnesses and differences.
+// Max-marginals against all trees of short sentences, one by one; their derivatives against counted witnesses and finite
+// differences.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -22,7 +23,7 @@ namespace {
 
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
-// Whole multiples of 1/64, so that sums are exact in float32, too. `spread`: how many different ones, few for ties.
+// Multiples of 1/64, so that sums are exact in float32. `spread`: the number of different values, few for ties.
 struct Drawn {
     ArcSet arcs;
     std::vector<float> scores;
@@ -38,7 +39,7 @@ struct Drawn {
         for (int a = 0; a < arcs.size(); ++a) scores.push_back(static_cast<float>(below(random, spread) - spread / 2) / 64.0F);
     }
 
-    // Sum over a tree; minus infinity where an arc is missing.
+    // Sum over a tree; minus infinity if an arc is missing.
     float score(const std::vector<int>& heads) const {
         float sum = 0.0F;
         for (int d = 1; d <= arcs.n; ++d) {
@@ -49,7 +50,7 @@ struct Drawn {
     }
 };
 
-// Of each arc the best tree by listing all; `tied` where another tree is as good.
+// The best tree of each arc by listing all; `tied` if another tree is as good.
 struct Listed {
     float best = kNothing;
     std::vector<float> values;
@@ -209,7 +210,7 @@ TEST(max_marginals_of_a_long_sentence) {
         MaxMarginals marginals;
         CHECK(marginals.run(drawn.arcs, sides, drawn.scores.data(), roots));
         for (int round = 0; round < 25; ++round) {
-            // The best tree once the word has no other head.
+            // The best tree if the word must have another head.
             const int d = 1 + below(random, 300), a = drawn.arcs.first[d] + below(random, drawn.arcs.first[d + 1] - drawn.arcs.first[d]);
             Drawn forced = drawn;
             for (int b = drawn.arcs.first[d]; b < drawn.arcs.first[d + 1]; ++b)

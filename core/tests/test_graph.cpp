@@ -1,4 +1,4 @@
-// Sparse arc sets, the charts over them against every tree, and hill climbing against the same search done naively.
+// Sparse arc sets, their charts against every tree, and hill climbing against a naive version.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -34,10 +34,10 @@ const std::vector<Heads>& trees_of(int n, Trees trees, Roots roots) {
     return place->second;
 }
 
-// Whole numbers of sixty-fourths, so that no sum of scores is ever rounded; few of them where ties are wanted.
+// Multiples of 1/64, so that sums of scores are never rounded; few different ones for ties.
 double score_of(Random& random, bool ties) { return ties ? below(random, 3) - 1.0 : (below(random, 4001) - 2000) / 64.0; }
 
-// A random question over the arcs of a set: dense scores for the judge, and the same by number for the charts.
+// A random problem over the arcs of a set: dense scores for the oracle, and the same by number for the charts.
 struct Question {
     int n;
     ArcSet arcs;
@@ -142,7 +142,7 @@ Heads tree_of_flow(const Question& q, Roots roots) {
 struct Charts {
     BestTree best;
 
-    // Returns how many trees there were.
+    // Returns the number of trees.
     int check(const Question& q) {
         int most = 0;
         for (const Roots roots : kRoots)
@@ -304,7 +304,7 @@ struct DenseParts {
     }
 };
 
-// All trees that differ by one re-attachment, each scored from the start; the best of them while it is better.
+// All trees that differ by one re-attachment, each scored from scratch; repeats with the best while it improves.
 Heads climb_naively(const Problem& p, Heads heads) {
     while (true) {
         Heads best = heads;
@@ -352,7 +352,7 @@ TEST(graph_hill_climbing_is_the_naive_search) {
 
 namespace {
 
-// Sums over all trees of a question, done tree by tree: log Z, and the probability of each part.
+// Sums over all trees of a problem, tree by tree: log Z, and the probability of each part.
 struct Expected {
     long double log_partition = brute::kNothing;
     std::map<std::pair<int, int>, long double> arcs;

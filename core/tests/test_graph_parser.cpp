@@ -1,4 +1,4 @@
-// A graph parser as a whole: its trees, labels and answers against every tree, scored from the definition of its features.
+// A complete graph parser: its trees, labels and answers against every tree, scored from the definition of its features.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -41,7 +41,7 @@ std::vector<std::uint8_t> random_seen(Random& random) {
     return seen;
 }
 
-// The labels that a pair of tags may have, by the rule.
+// The labels allowed for a pair of tags, by the rule.
 std::vector<int> allowed(const std::vector<std::uint8_t>& seen, int head_tag, int dep_tag) {
     const auto flag = [&](int head, int label) { return seen[static_cast<std::size_t>((head * 64 + dep_tag) * kLabelCount + label)] != 0; };
     std::vector<int> own, of_dep, all;
@@ -89,7 +89,7 @@ struct Case {
 
     std::vector<int> labels_of(int head, int dep) const { return allowed(seen, sentence.tag_number(head), sentence.tag_number(dep)); }
 
-    // All features of a tree for a task, with how often each is there.
+    // All features of a tree for a task, with their counts.
     std::map<std::uint32_t, int> features(const sentences::Tree& tree, Task task) const {
         std::map<std::uint32_t, int> found;
         const auto add = [&](const slow::Places& places, std::uint32_t offset) {
@@ -124,7 +124,7 @@ struct Case {
         return sum;
     }
 
-    // A word's label that scores best, cost included where asked for; features about the rest of the tree count if whole_tree.
+    // A word's best label, with cost if required; features about the rest of the tree count if whole_tree.
     int best_label(const Heads& heads, int d, bool whole_tree, const float* weights, bool augmented) const {
         const auto nodes = slow::around(heads, d);
         const auto rows = slow::label_rows(sentence, spec.labels, nodes, whole_tree, kLabelSize, kLabelCount);
@@ -158,7 +158,7 @@ struct Case {
         return best;
     }
 
-    // difference = f(gold) - f(tree), as the definition has it?
+    // Whether difference = f(gold) - f(tree), by definition.
     bool is_difference(const SparseVector& difference, const sentences::Tree& tree, Task task) const {
         return sentences::is_difference(difference, features(gold, task), features(tree, task));
     }
@@ -198,7 +198,7 @@ TEST(graph_answers_are_those_of_the_definition) {
     for (int round = 0; round < 150; ++round) {
         const Trees trees = kTrees[round % 2];
         const Roots roots = kRoots[round / 2 % 2];
-        // Second order without a chart is searched, not solved; see graph_hill_climbing.
+        // Second order without a chart is approximate; see graph_hill_climbing.
         const int order = trees == Trees::nonprojective ? 1 : 1 + round / 4 % 3;
         const Task task = kTasks[round % 3];
         Case c(random, 1 + below(random, 4), trees, roots, order);
@@ -213,7 +213,7 @@ TEST(graph_answers_are_those_of_the_definition) {
             const auto best = c.best(task, w, augmented);
             const double value = c.score(best, task, w) + (augmented ? c.cost(best, task) : 0.0);
             const double gold = c.score(c.gold, task, w);
-            // Whatever tree it is: loss and margin add up to the best value.
+            // For any tree: loss and margin add up to the best value.
             CHECK_NEAR((augmented ? reply.loss : 0.0) - reply.margin, value - gold, 1e-4);
             if (round % 5 == 0) continue;
             CHECK(reply.loss == c.cost(best, task));
@@ -351,7 +351,7 @@ TEST(graph_second_order_trees_that_cross_are_never_worse_than_those_that_do_not)
         const auto value = [&](const Heads& heads) { return c.score({heads, {}}, Task::tree, w); };
         const Heads start = heads_by(Trees::projective);
         Heads heads = start;
-        // The same climb with trees scored as a whole.
+        // The same hill climbing with whole trees scored.
         for (bool moved = true; moved;) {
             Heads best = heads;
             for (int d = 1; d <= c.sentence.n(); ++d)
@@ -477,7 +477,7 @@ TEST(graph_long_sentences_are_parsed) {
     }
 }
 
-// Past 600 words the chart with grandparents would take too much room: siblings alone decide.
+// Past 600 words the chart with grandparents would take too much memory: then only siblings count.
 TEST(graph_the_longest_sentences_are_parsed_without_grandparents) {
     Random random(20);
     Batch batch(random, {601, 60}, Trees::projective, true);
@@ -514,7 +514,7 @@ TEST(graph_questions_need_gold_trees_that_fit) {
     CHECK(refused([&] { Questions(batch.model, batch.sentences, Task::joint, nullptr, 1); }));
 }
 
-// A damaged model must not crash: sums that are not numbers are said to be none.
+// A damaged model must not crash: sums that are not numbers are reported.
 TEST(graph_weights_that_are_no_numbers_are_refused) {
     Random random(22);
     for (const float bad : {std::nanf(""), static_cast<float>(problems::kInf), -static_cast<float>(problems::kInf), 3e38F})

@@ -1,4 +1,4 @@
-// Trees of a guide beside sentences, and the features about them against a slow computation from the definition.
+// Trees of a guide, and the features about them against a slow computation from the definition.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -53,7 +53,7 @@ Encoded guided(const slow::Sentence& sentence) {
     return batch;
 }
 
-// As random_templates, and in some atoms the guide's label.
+// Like random_templates, with the guide's label in some atoms.
 std::vector<Template> guide_templates(Random& random, int count, const std::vector<Role>& roles) {
     auto templates = sentences::random_templates(random, count, roles);
     for (Template& atoms : templates)

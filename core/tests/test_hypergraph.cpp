@@ -1,4 +1,4 @@
-// Forests and updates on small problems that know nothing of words.
+// Forests and updates on small problems without words.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -20,7 +20,7 @@ struct Word {
     int value = 0;
 };
 
-// Gold trees: random binary trees of so many leaves, with random violations; leaves have none.
+// Gold trees: random binary trees with a number of leaves and random violations; leaves have none.
 std::vector<GoldNode> random_gold(Random& random, int leaves) {
     std::vector<GoldNode> nodes;
     std::vector<int> open;
@@ -30,7 +30,7 @@ std::vector<GoldNode> random_gold(Random& random, int leaves) {
     }
     while (open.size() > 1) {
         const auto at = static_cast<std::size_t>(random() % (open.size() - 1));
-        // A few equal ones, so that ties are met.
+        // A few equal ones, so that ties occur.
         nodes.push_back({{open[at], open[at + 1]}, static_cast<double>(static_cast<int>(random() % 9)) - 4.0, random() % 3 > 0});
         open[at] = static_cast<int>(nodes.size()) - 1;
         open.erase(open.begin() + static_cast<std::ptrdiff_t>(at) + 1);
@@ -81,8 +81,8 @@ TEST(hypergraph_updates_fix_violations) {
     }
 }
 
-// One node made from two, with scores that look at both sides at once: all combinations are found with a beam without end, best first,
-// and equal keys only once.
+// One node built from two, with scores that depend on both sides: an unlimited beam finds all combinations, best first, and equal
+// keys only once.
 TEST(hypergraph_cubes_are_emptied) {
     Random random(6);
     for (int round = 0; round < 200; ++round) {

@@ -1,4 +1,4 @@
-// Every question, of every family and order, against the list of all trees.
+// Every query, of every family and order, against the list of all trees.
 #include <map>
 #include <set>
 
@@ -37,7 +37,7 @@ bool throws(Call call) {
     return false;
 }
 
-// What a sum of n scores of this size can be trusted to.
+// The tolerance for a sum of n scores of this size.
 double slack(const Owned& owned) { return 1e-10 + 1e-14 * owned.magnitude() * (owned.n + 1); }
 
 bool close(long double a, long double b, double tolerance) { return std::abs(a - b) <= tolerance; }
@@ -96,13 +96,13 @@ void check_marginals(const Problem& p, const Forest& forest, double tolerance, A
                 tolerance);
 }
 
-// How P(arc) changes along a direction is its covariance with the direction's sum over the tree.
+// The derivative of P(arc) along a direction is its covariance with the direction's sum over the tree.
 void check_along(const Problem& p, const Forest& forest, double tolerance, Arena& arena) {
     const std::size_t nodes = static_cast<std::size_t>(p.n) + 1;
     problems::Random random(8);
     std::vector<double> direction(nodes * nodes), found(nodes * nodes, 7.0);
     for (std::size_t i = 0; i < direction.size(); ++i) {
-        direction[i] = p.arcs[i] > -1e300 ? problems::normal(random) : problems::kNan;  // NaN where nobody may look
+        direction[i] = p.arcs[i] > -1e300 ? problems::normal(random) : problems::kNan;  // NaN in ignored entries
     }
     problems::poison(arena);
     marginals_along(p, direction.data(), arena, found.data());
@@ -305,7 +305,7 @@ TEST(inference_says_what_it_does_not_answer) {
     }
 }
 
-// What lies below the range forbids, wherever it stands.
+// Scores below the range forbid in every position.
 TEST(inference_scores_below_the_range_forbid) {
     problems::Random random(5);
     Arena arena;

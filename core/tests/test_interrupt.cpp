@@ -51,7 +51,7 @@ TEST(check_stop_throws_while_a_stop_is_requested) {
         CHECK(throws<Interrupted>(check_stop_now));
         CHECK(throws<Interrupted>(work_forever));
         CHECK(throws<Interrupted>([] { parallel_for(4, 2, [](int, std::size_t) { work_forever(); }); }));
-        // Whatever work is done between checks, they are not too far apart.
+        // Checks are not too far apart for any kind of work.
         int checks = 0;
         CHECK(throws<Interrupted>([&] {
             for (;; ++checks) check_stop(1 << 12);

@@ -1,4 +1,4 @@
-// The kernels that copy and check scores, and those of non-projective trees, on every instruction set that this CPU has.
+// The kernels that copy and check scores, and those of non-projective trees, on every instruction set of this CPU.
 #include "kernel_cases.hpp"
 
 namespace kernels_tests {
@@ -7,7 +7,7 @@ using namespace kernel_cases;
 
 namespace {
 
-// The cells of an array that lie inside the sentence.
+// The cells of an array within the sentence.
 Numbers inside(const double* cells, Square q) {
     Numbers out;
     for (int i = 0; i <= q.n; ++i) out.insert(out.end(), cells + q.line(i), cells + q.line(i) + q.n + 1);

@@ -1,4 +1,4 @@
-// The kernels of projective charts on every instruction set that this CPU has.
+// The kernels of projective charts on every instruction set of this CPU.
 #include "chart_cases.hpp"
 
 namespace kernels_charts_tests {
@@ -7,7 +7,7 @@ using namespace kernel_cases;
 
 namespace {
 
-// The value of every span's items.
+// The values of every span's items.
 template <class Charts>
 Numbers span_values(const Charts& charts, int kinds) {
     Numbers out;
@@ -15,7 +15,7 @@ Numbers span_values(const Charts& charts, int kinds) {
     for (int s = charts.layout.first; s <= charts.layout.n; ++s) {
         for (int t = s + 1; t <= charts.layout.n; ++t) {
             for (int kind = 0; kind < kinds; ++kind) {
-                // No arc enters the root, and nothing lies left of it.
+                // No arc enters the root, and there is nothing to its left.
                 const bool leftwards = kind == Charts::kLeft || kind == Charts::kOpenLeft;
                 if (s == 0 && (leftwards || kind >= 4)) continue;
                 put(out, charts.value({static_cast<std::int16_t>(kind), s, t}));
@@ -49,7 +49,7 @@ Numbers grandparent_values(const GrandparentCharts<Plane>& charts) {
     return out;
 }
 
-// Nothing where plain doubles do not suffice, which is for test_plain_sums.cpp to judge.
+// Empty if plain doubles do not suffice, which test_plain_sums.cpp tests.
 template <class Charts>
 Numbers values_if_any(const std::optional<Charts>& charts, int kinds) {
     return charts ? span_values(*charts, kinds) : Numbers{};
@@ -114,7 +114,7 @@ TEST(kernels_agree_second_order) {
 TEST(kernels_agree_third_order) {
     problems::Random random(13);
     constexpr Order kEach[] = {{false, true, false}, {true, true, false}, {false, false, true}};
-    // O(n^4), several times, under sanitizers: fewer lengths, and spans of all lengths in each.
+    // O(n^4), several times, under sanitizers: so fewer lengths, and spans of all lengths in each.
     for (const int n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 20, 25}) {
         const Kind kind = n % 2 == 0 ? Kind::normal : Kind::masked;
         for (const Order order : kEach) {

@@ -41,7 +41,7 @@ struct Labelled {
 
 using Key = std::pair<Heads, Heads>;
 
-// Every labelled tree that is allowed, with its score.
+// Every allowed labelled tree, with its score.
 std::map<Key, long double> all_labelled(const Labelled& labelled, Trees trees, Roots roots) {
     std::map<Key, long double> result;
     for (const Heads& heads : brute::all_trees(labelled.n, trees, roots)) {

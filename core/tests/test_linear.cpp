@@ -1,4 +1,4 @@
-// Sparse vectors and lazy weights against dense arithmetic; the quadratic programs against every choice of positive multipliers.
+// Sparse vectors and lazy weights against dense arithmetic; quadratic programs against every choice of positive multipliers.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -100,7 +100,7 @@ TEST(sparse_arithmetic_is_dense_arithmetic) {
 
 namespace {
 
-// Weights and their average kept in the plain way, in double.
+// Weights and their average, computed directly in double.
 struct Plain {
     Dense w, sum;
     double ticks = 0.0;
@@ -297,7 +297,7 @@ double objective(const Program& program, const Dense& alpha) {
     return value;
 }
 
-// Solves a small linear system by elimination with pivoting; empty where it is singular.
+// Solves a small linear system by elimination with pivoting; empty if it is singular.
 Dense eliminate(std::vector<Dense> rows) {
     const std::size_t m = rows.size();
     for (std::size_t c = 0; c < m; ++c) {
@@ -318,7 +318,7 @@ Dense eliminate(std::vector<Dense> rows) {
     return x;
 }
 
-// The stationary point with just these multipliers positive and, where `tight`, their sum at the cap.
+// The stationary point with exactly these multipliers positive and, if `tight`, their sum at the cap.
 Dense stationary(const Program& program, unsigned chosen, bool tight, double cap) {
     std::vector<std::size_t> members;
     for (std::size_t i = 0; i < program.k; ++i) {
@@ -363,7 +363,7 @@ void check_solution(const Program& program, const QpResult& result, double cap) 
     }
     CHECK(mass <= cap * (1.0 + 1e-12));
     CHECK_NEAR(result.objective, objective(program, result.multipliers), 1e-11);
-    // Lagrange: with the price of mass, no gradient lies above it, and those of positive multipliers lie on it.
+    // Lagrange: with the price of mass, no gradient exceeds it, and those of positive multipliers equal it.
     double price = 0.0, scale = 1.0;
     Dense gradient = program.linear;
     for (std::size_t i = 0; i < program.k; ++i) {
@@ -430,7 +430,7 @@ TEST(qp_one_constraint_is_the_passive_aggressive_step) {
 }
 
 TEST(qp_contradictions_end) {
-    // <Δ, d> >= 1 and <Δ, -d> >= 1 cannot both hold; a plane of zeros cannot be served either.
+    // <Δ, d> >= 1 and <Δ, -d> >= 1 cannot both hold; a zero plane cannot be satisfied either.
     const Dense gram{2.0, -2.0, 0.0, -2.0, 2.0, 0.0, 0.0, 0.0, 0.0}, linear{1.0, 1.0, 1.0};
     const QpResult free = solve_qp(gram, linear, kInf);
     CHECK(!free.converged);

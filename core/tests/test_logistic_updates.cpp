@@ -1,4 +1,5 @@
-// Logistic updates: gradients against differences, optima against a search in ever smaller steps, scores at the end of doubles.
+// Logistic updates: gradients against finite differences, optima against a search in ever smaller steps, scores at the limits of
+// doubles.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -44,7 +45,7 @@ double objective(const LogisticUpdate& update, const Dense& alpha) {
     return value;
 }
 
-// Uphill from `alpha`, one multiplier at a time, in steps that shrink: slow, and as simple as can be.
+// Uphill from `alpha`, one multiplier at a time, in shrinking steps: slow and simple.
 double climbed(const LogisticUpdate& update, Dense alpha) {
     double best = objective(update, alpha);
     for (double step = 1.0; step > 1e-7;) {
@@ -107,7 +108,7 @@ TEST(logistic_optimum_is_where_climbing_ends) {
             CHECK(found.converged);
             CHECK_NEAR(found.objective, objective(update, found.multipliers), 1e-12);
             CHECK(found.objective >= objective(update, Dense(update.size())));
-            // From what was found nothing is better; from zero, the concave gain leads to the same place.
+            // Nothing near the result is better; from zero, the concave gain leads to the same place.
             CHECK(climbed(update, found.multipliers) <= found.objective + 1e-9);
             if (gain == Gain::kLikelihood && prior == Prior::kGauss) CHECK_NEAR(climbed(update, Dense(update.size())), found.objective, 1e-6);
         });

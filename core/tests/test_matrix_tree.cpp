@@ -1,4 +1,4 @@
-// Sums over non-projective trees on scores that defeat a determinant, against the list of all trees for short sentences, and
+// Sums over non-projective trees on scores for which a determinant fails, against the list of all trees for short sentences, and
 // against elimination in long double logarithms for long ones.
 #include "trees/arborescence/matrix_tree.hpp"
 #include "brute_force.hpp"
@@ -22,7 +22,7 @@ long double log_add(long double a, long double b) {
     return b == kNothing ? a : a + std::log1p(std::exp(b - a));
 }
 
-// log Z of multi-root trees: words leave one by one, and each leaves its arcs to those around it.
+// log Z of multi-root trees: words are removed one by one, and each leaves its arcs to its neighbours.
 long double reference_multi(const Owned& owned) {
     const int n = owned.n;
     std::vector<long double> weights(owned.arcs.begin(), owned.arcs.end());
@@ -56,7 +56,7 @@ long double reference(const Owned& owned, Roots roots) {
     return log_z;
 }
 
-// Only h may be the head of d.
+// Allows only h as the head of d.
 Owned required(Owned owned, int h, int d) {
     for (int other = 0; other <= owned.n; ++other) {
         if (other != h && other != d) owned.arcs[owned.at(other, d)] = -problems::kInf;
@@ -86,10 +86,10 @@ void check_sums(const Owned& owned, Roots roots) {
     const double tolerance = 1e-10 + 1e-15 * owned.magnitude() * owned.n;
     CHECK(std::abs(log_partition(p, arena) - expected) <= tolerance);
     const auto probabilities = found_marginals(p, arena);
-    // One word's whole column, each head by what is left when it is required.
+    // One word's whole column: each head by the sum when it is required.
     const int d = 1 + owned.n / 2;
     for (int h = 0; h <= owned.n; ++h) {
-        // The reference for a single root is O(n^4): of a long sentence's heads, one will do.
+        // The reference for a single root is O(n^4): for long sentences, test one head only.
         if (h == d || (roots == Roots::single && owned.n > 20 && h != 1)) continue;
         const long double share = std::exp(reference(required(owned, h, d), roots) - expected);
         CHECK(std::abs(probabilities[owned.at(h, d)] - share) <= 1e-9);
@@ -145,7 +145,7 @@ TEST(matrix_tree_with_a_shifted_word) {
 }
 
 TEST(matrix_tree_where_masks_force_the_root) {
-    // Word `top` may hang on the root only, and its left neighbours form a chain below it; the rest is free.
+    // Word `top` may attach to the root only, and its left neighbours form a chain below it; the rest is free.
     for (const int n : {2, 4, 11}) {
         for (int top = 1; top <= n; ++top) {
             Owned owned = random_case(n, 3.0, 34);

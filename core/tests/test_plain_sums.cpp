@@ -1,4 +1,4 @@
-// Sums in plain doubles: they equal those in extended range wherever they are offered, and are offered exactly where they fit.
+// Sums in plain doubles: they equal those in extended range, and are used exactly when scores are in range.
 #include <array>
 
 #include "chart_cases.hpp"
@@ -73,7 +73,7 @@ Owned constant(int n, double arcs, double siblings) {
     return owned;
 }
 
-// Every word but the first prefers the first by `gap`: spans without it are that much smaller for each of their words.
+// Every word but the first prefers the first by `gap`: spans without it are smaller by that factor for each of their words.
 Owned flat(int n, double gap) {
     Owned owned = constant(n, 0.0, 0.0);
     for (int d = 2; d <= n; ++d) owned.arcs[owned.at(1, d)] += gap;
@@ -149,7 +149,7 @@ TEST(plain_sums_leave_what_is_no_number_to_others) {
     }
 }
 
-// Queries give the same answer on both sides of the bounds.
+// Queries give the same result on both sides of the bounds.
 TEST(plain_sums_and_extended_ones_meet) {
     problems::Random random(22);
     for (const int n : {2, 5, 8, 17, 33}) {

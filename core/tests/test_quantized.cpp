@@ -1,4 +1,4 @@
-// Products in int8, for every instruction set of this CPU: the same whole numbers as plain loops; and what the networks keep of words.
+// Products in int8, for every instruction set of this CPU: the same integers as plain loops; and the networks' cache of word types.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -159,7 +159,7 @@ TEST(layers_too_deep_for_int8_are_rejected) {
 }
 
 TEST(kept_word_types_come_back_unchanged) {
-    // Few rows fit, so generations change again and again.
+    // Few rows fit, so generations change often.
     const std::size_t width = std::size_t{1} << 20, count = 40;
     neural::TypeCache cache(width);
     std::vector<std::int32_t> words(count), vectors(count), characters;

@@ -1,4 +1,4 @@
-// Streams that are the same on every machine, and walks that know when to give up.
+// Streams that are the same on every machine, and random walks with a limit.
 #include <map>
 
 #include "trees/arborescence/random_walk.hpp"
@@ -15,7 +15,7 @@ TEST(generator_streams_are_fixed_numbers) {
     struct Golden {
         std::uint64_t seed, stream, first, second, third;
     };
-    // Computed apart from this code, from the definitions of the two generators.
+    // Computed independently of this code, from the definitions of the two generators.
     constexpr Golden kGolden[] = {
         {0, 0, 0x58f24f57e97e3f07, 0x5f9a9d6f9a653406, 0x6534ee33d1fd29d7},
         {0, 1, 0xabd48182d8df0915, 0x090039a4f65dc78f, 0x0579676552bac0f9},

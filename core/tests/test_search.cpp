@@ -77,7 +77,7 @@ void check_greedy() {
         Heads heads(static_cast<std::size_t>(n) + 1, -1), labels = heads, others = heads, other_labels = heads;
         read_tree(system, space, last, heads.data(), labels.data());
         CHECK(brute::is_tree(heads, Trees::nonprojective, Roots::single));
-        // A beam of one that sees one label is greedy, too, but weighs the labels of moves; it ends in a tree all the same.
+        // A beam of one that sees one label is also greedy, but weighs the labels of moves; it still ends in a tree.
         Beam<System, HashScorer> beam(system, searched, scorer, 1, 1);
         const auto& found = beam.run(n);
         CHECK(found.size() == 1);
@@ -121,7 +121,7 @@ TEST(search_updates_stop_where_they_should) {
         Space early_space, largest_space, last_space;
         const auto early = compare(Update::early, early_space), largest = compare(Update::max_violation, largest_space),
                    last = compare(Update::standard, last_space);
-        // What is finished waits for the others.
+        // Finished states wait for the others.
         const auto is_finished = [&](const Space& space, int state) { return system.valid(space, space.state(state)) == 0; };
         CHECK(length(early_space, early.right) == length(early_space, early.found) || is_finished(early_space, early.right));
         CHECK(length(largest_space, largest.right) == length(largest_space, largest.found) || is_finished(largest_space, largest.right));

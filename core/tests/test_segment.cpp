@@ -1,4 +1,4 @@
-// The segmenter: characters, paragraphs, rules for multiword tokens, training on a small text, and what any text must hold.
+// The segmenter: characters, paragraphs, rules for multiword tokens, training on a small text, and invariants for any text.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -113,7 +113,7 @@ TEST(segment_paragraphs) {
     CHECK(symbols.last() - symbols.first() == 1 && symbols.codes[symbols.first()] == 'd');
     read_paragraph(text, place, symbols);
     CHECK(symbols.empty());
-    // A flag is two symbols that stay together, three are a flag and a half.
+    // A flag is two symbols that stay together; three are a flag and a half.
     const Symbols flags = paragraph("\xF0\x9F\x87\xA9\xF0\x9F\x87\xB0\xF0\x9F\x87\xA9");
     CHECK(flags.glued(flags.first() + 1) && !flags.glued(flags.first() + 2));
 }

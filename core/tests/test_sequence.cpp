@@ -1,4 +1,4 @@
-// Labels of words: the best labelling and sums over all, against the list of all labellings; gradients against differences.
+// Labels of words: the best labelling and sums over all, against the list of all labellings; gradients against finite differences.
 #include <cmath>
 #include <random>
 #include <vector>
@@ -109,7 +109,7 @@ TEST(sequence_differences_are_those_of_features) {
             double best = -1e300;
             each_labelling(sentence, [&](const std::vector<int>& labels) { best = std::max(best, score_of(made, sentence, labels, true)); });
             const double gold = score_of(made, sentence, {sentence.gold, sentence.gold + sentence.n}, false);
-            // Score plus cost of what was found: gold's score less the margin, and the loss.
+            // Score plus cost of the result: gold's score minus the margin, plus the loss.
             CHECK(std::abs(gold - reply.margin + reply.loss - best) < 1e-4);
         }
     }

@@ -1,4 +1,4 @@
-// Transition systems: what they reach, that they never get stuck, and what their oracles say.
+// Transition systems: the trees they reach, that they never get stuck, and the moves of their oracles.
 #include <set>
 
 #include "check.hpp"
@@ -12,7 +12,7 @@ using problems::Random;
 
 namespace {
 
-// The tree that a system's oracle leads to.
+// The tree that results from a system's oracle.
 template <class System>
 Heads by_oracle(const System& system, const Heads& heads) {
     const int n = static_cast<int>(heads.size()) - 1;
@@ -52,7 +52,7 @@ void check_reaches(Trees trees) {
     }
 }
 
-// Random moves: the number of steps, and whether a tree that was asked for came out.
+// Random moves: the number of steps, and whether they ended in a required tree.
 template <class System>
 void check_never_stuck(Trees trees, bool is_linear) {
     Random random(7);
@@ -86,7 +86,7 @@ void check_never_stuck(Trees trees, bool is_linear) {
 
 constexpr char kLetters[] = {'S', 'D', 'L', 'R'};
 
-// Walks through all states of a sentence, and holds each move's cost against the trees that can be reached before and after it.
+// Walks through all states of a sentence, and compares each move's cost with the trees that can be reached before and after it.
 void check_costs(const ArcEager& system, Space& space, int at, const PlainEager& plain, const Heads& heads, const Gold& gold) {
     const State state = space.state(at);
     const Moves moves = system.valid(space, state);
@@ -136,7 +136,7 @@ TEST(transition_dynamic_costs_are_exact) {
     }
 }
 
-// With a single root, a move without cost is always there, and such moves lead to the right tree.
+// With a single root, there is always a move without cost, and such moves lead to the gold tree.
 TEST(transition_single_root_always_has_a_free_move) {
     Random random(3);
     ArcEager system;

@@ -29,7 +29,7 @@ bool has_extra(int role, Extra field) {
     return r == left || r == right || r == arc_head || r == arc_dep;
 }
 
-// Atoms of all roles and fields, or of all that are not about a guide.
+// Atoms of all roles and fields, or of all that do not concern a guide.
 std::vector<slow::TransitionTemplate> some_templates(Random& random, int count, int roles, bool is_guided) {
     std::vector<slow::TransitionTemplate> templates(static_cast<std::size_t>(count));
     for (auto& atoms : templates)
@@ -58,7 +58,7 @@ void put_guide(Random& random, slow::Sentence& sentence, feature::Encoded& batch
 
 const char* kLetters[] = {"SDLRU", "S.LR.", "SWLR."};
 
-// Random moves from the first state to the last; see(state, plain state) in each where a move can be made.
+// Random moves from the first state to the last; see(state, plain state) in each state that has a move.
 template <class S, class See>
 void walk(const S& system, char letters, int n, Random& random, See&& see) {
     Space space;

@@ -1,4 +1,4 @@
-// Transition parsers on random sentences with random weights: scores, lists, kept heads, and what learners are told.
+// Transition parsers on random sentences with random weights: scores, k-best lists, kept heads, and answers to learners.
 #include <set>
 
 #include "check.hpp"
@@ -23,7 +23,7 @@ bool is_of_guide(int role) {
     return r == Role::left_guide || r == Role::right_guide || r == Role::dep_guide;
 }
 
-// All kinds of atoms but those about a guide, some of them together.
+// All kinds of atoms except those about a guide, some of them combined.
 std::vector<std::vector<Atom>> some_templates(int roles) {
     std::vector<std::vector<Atom>> templates;
     for (int role = 0; role < roles; ++role) {
@@ -62,7 +62,7 @@ Roots roots_of(const Model& model) {
 }
 bool may_cross(const Model& model) { return std::holds_alternative<Swap>(model.system); }
 
-// Sentences with trees that the model can make.
+// Sentences with trees that the model can derive.
 feature::Encoded some_sentences(Random& random, const Model& model, int count, int longest) {
     std::string text;
     slow::Sentence sentence;
@@ -130,14 +130,14 @@ TEST(transition_answers_are_differences_of_features) {
                         const Reply reply = questions.ask(s, weights, false);
                         CHECK(reply.loss >= 0.0);
                         CHECK((reply.loss > 0.0) || reply.difference.size() == 0);
-                        // What was found is no worse than what is right.
+                        // The result is no worse than the gold tree.
                         if (update != search::Update::standard) CHECK(reply.margin <= 1e-4);
                         weights.add(reply.difference, 1.0);
                         last += reply.loss;
                     }
                     if (epoch == 0) first = last;
                 }
-                // Without a beam, losses of all epochs count all moves; with one, those of the steps that were compared.
+                // Without a beam, losses of all epochs count all moves; with one, those of the compared steps.
                 CHECK(beam > 1 || last < first);
             }
         }

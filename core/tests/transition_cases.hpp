@@ -1,4 +1,4 @@
-// For the tests of transition systems: scores that depend on nothing but the history, and systems once more, in the plainest words.
+// For the tests of transition systems: scores that depend on the history alone, and systems written again, as simply as possible.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using arbora::Trees;
 
 inline constexpr int kLabels = 2;
 
-// A score for each action in each state: a number from a hash of the words that the state has on its stack and in its buffer.
+// A score for each action in each state: a hash of the words on its stack and in its buffer.
 class HashScorer {
 public:
     explicit HashScorer(std::uint64_t seed) : seed_(seed) {}
@@ -53,7 +53,7 @@ private:
 
 inline bool is_asked_for(const Heads& heads, Trees trees, Roots roots) { return brute::is_tree(heads, trees, roots); }
 
-// Arc-eager with several roots as the table of the paper has it, on plain lists. Moves are named by their letters.
+// Arc-eager with several roots as in the paper's table, on plain lists. Moves are named by their letters.
 struct PlainEager {
     std::vector<int> stack, buffer;  // tops last, fronts first
     Heads heads;
@@ -84,7 +84,7 @@ struct PlainEager {
         }
         return next;
     }
-    // The least number of wrong heads among all trees that can be reached.
+    // The least number of wrong heads among all reachable trees.
     int least_loss(const Heads& gold) const {
         const std::string possible = moves();
         if (possible.empty()) {
