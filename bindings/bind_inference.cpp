@@ -30,7 +30,7 @@ struct Batch {
     std::vector<std::size_t> offsets{0};  // of each sentence's n+1 nodes
 
     Batch(const nb::list& arcs, const OptionalList& siblings, const OptionalList& grandparents, const OptionalList& grandsiblings,
-          Trees trees, Roots roots) {
+          Trees trees, Roots roots, int width = 0) {
         const std::size_t size = arcs.size();
         problems.reserve(size);
         labels.reserve(size);
@@ -41,6 +41,7 @@ struct Batch {
             problem.roots = roots;
             problem.n = static_cast<int>(array.shape(0)) - 1;
             problem.arcs = array.data();
+            problem.width = width;
             LabelScores label{problem.n, 0, nullptr};
             if (array.ndim() == 3) label.count = static_cast<int>(array.shape(2)), label.scores = array.data();
             problem.siblings = part(siblings, i);
@@ -177,8 +178,8 @@ nb::list kbest_batch(const nb::list& arcs, int k, const OptionalList& siblings, 
 }
 
 nb::object log_partition_batch(const nb::list& arcs, const OptionalList& siblings, const OptionalList& grandparents,
-                               const OptionalList& grandsiblings, Trees trees, Roots roots, int threads) {
-    const Batch batch(arcs, siblings, grandparents, grandsiblings, trees, roots);
+                               const OptionalList& grandsiblings, Trees trees, Roots roots, int threads, int width) {
+    const Batch batch(arcs, siblings, grandparents, grandsiblings, trees, roots, width);
     Output<double> result(batch.size());
     for_each(batch, threads, [&](std::size_t i, Workspace& workspace) {
         result.data()[i] = log_partition(reduced(batch, i, Reduction::sum, workspace), workspace.arena);
@@ -213,8 +214,8 @@ struct MarginalOutputs {
 };
 
 nb::list marginals_batch(const nb::list& arcs, const OptionalList& siblings, const OptionalList& grandparents,
-                         const OptionalList& grandsiblings, Trees trees, Roots roots, int threads) {
-    const Batch batch(arcs, siblings, grandparents, grandsiblings, trees, roots);
+                         const OptionalList& grandsiblings, Trees trees, Roots roots, int threads, int width) {
+    const Batch batch(arcs, siblings, grandparents, grandsiblings, trees, roots, width);
     std::vector<MarginalOutputs> outputs;
     outputs.reserve(batch.size());
     for (std::size_t i = 0; i < batch.size(); ++i) outputs.emplace_back(batch.problems[i], batch.labels[i].count);
@@ -322,16 +323,17 @@ void bind_inference(nb::module_& m) {
     "None, grandsiblings: list[numpy.typing.NDArray[numpy.float64]] | None"
 #define ARBORA_ARCS "arcs: list[numpy.typing.NDArray[numpy.float64]], "
 #define ARBORA_FAMILY ", trees: Trees, roots: Roots, threads: int)"
+#define ARBORA_SUMS ", trees: Trees, roots: Roots, threads: int, width: int)"
 #define ARBORA_TREES "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32] | None, numpy.typing.NDArray[numpy.float64]]"
     m.def("argmax", &argmax_batch, nb::sig("def argmax(" ARBORA_ARCS ARBORA_PARTS ARBORA_FAMILY " -> " ARBORA_TREES),
           "The best tree of each sentence, one after the other: heads, labels, scores.");
     m.def("kbest", &kbest_batch, nb::sig("def kbest(" ARBORA_ARCS "k: int, " ARBORA_PARTS ARBORA_FAMILY " -> list[" ARBORA_TREES "]"),
           "The k best trees, best first, for each sentence.");
     m.def("log_partition", &log_partition_batch,
-          nb::sig("def log_partition(" ARBORA_ARCS ARBORA_PARTS ARBORA_FAMILY " -> numpy.typing.NDArray[numpy.float64]"),
-          "log Z of each sentence.");
+          nb::sig("def log_partition(" ARBORA_ARCS ARBORA_PARTS ARBORA_SUMS " -> numpy.typing.NDArray[numpy.float64]"),
+          "log Z of each sentence. width: see Problem in core/trees/problem.hpp.");
     m.def("marginals", &marginals_batch,
-          nb::sig("def marginals(" ARBORA_ARCS ARBORA_PARTS ARBORA_FAMILY " -> list[tuple[typing.Any, typing.Any, typing.Any, typing.Any]]"),
+          nb::sig("def marginals(" ARBORA_ARCS ARBORA_PARTS ARBORA_SUMS " -> list[tuple[typing.Any, typing.Any, typing.Any, typing.Any]]"),
           "P(part) for each sentence: arcs (or arcs and labels), siblings, grandparents, grandsiblings.");
     m.def("marginals_along", &marginals_along_batch,
           nb::sig("def marginals_along(" ARBORA_ARCS "directions: list[numpy.typing.NDArray[numpy.float64]]" ARBORA_FAMILY

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
 
 #include "base/interrupt.hpp"
 #include "parser/ranked_trees.hpp"
 #include "parser/reattachment.hpp"
+#include "trees/found_trees.hpp"
 
 namespace arbora::graph {
 
@@ -39,10 +41,12 @@ public:
         heads_.assign(static_cast<std::size_t>(sentence.n) + 1, -1);
         labels_ = heads_;
         exact_ = !model_->siblings || (model_->trees == Trees::projective && sentence.n <= kLongestSum);
-        if (asked_.k > 0 && model_->siblings && !exact_) refuse_ranking();
-        if (asked_.k == 0 && asked_.decode != Decode::given && (asked_.decode == Decode::argmax || !exact_))
+        by_search_ = model_->siblings && model_->trees == Trees::nonprojective;
+        if (asked_.k > 0 && !exact_ && !by_search_) refuse_ranking();
+        if (by_search_ || (asked_.k == 0 && asked_.decode != Decode::given && (asked_.decode == Decode::argmax || !exact_)))
             parser_.parse(sentence, arcs, weights_, asked_.staged, heads_.data(), labels_.data());
-        if (asked_.decode == Decode::given) std::copy_n(sentence.heads + 1, sentence.n, heads_.begin() + 1);
+        own_ = heads_;
+        if (asked_.k == 0 && asked_.decode == Decode::given) std::copy_n(sentence.heads + 1, sentence.n, heads_.begin() + 1);
         if (at_risk()) {
             load(sentence, arcs, asked_.risk_temperature);
             find_probabilities();
@@ -53,7 +57,7 @@ public:
             find_probabilities();
         }
         if (asked_.k > 0) {
-            const auto trees = ranked_.best(expectations_, asked_.k);
+            const auto trees = by_search_ ? best_found() : ranked_.best(expectations_, asked_.k);
             for (const Heads& heads : trees) add_tree(heads, false);
             out_.counts.assign(1, static_cast<std::int64_t>(trees.size()));
         } else {
@@ -77,9 +81,6 @@ private:
     }
 
     [[noreturn]] void refuse_ranking() const {
-        if (model_->trees == Trees::nonprojective)
-            throw InputError("k best trees: a second-order parser of crossing trees has none that are known to be the best; expected one trained "
-                             "with trees=projective, or with order=1");
         throw InputError("k best trees: expected at most " + std::to_string(kLongestSum) + " words for a second-order parser, got " +
                          std::to_string(sentence_.n) + "; split the sentence, or train with order=1");
     }
@@ -101,12 +102,43 @@ private:
             log_partition_ = sums.log_partition;
             entropy = std::max(0.0, log_partition_ - expected_score(sums));
             probabilities_ = std::move(sums.arcs);
+        } else if (by_search_) {
+            find_trees();
+            log_partition_ = found_->log_sum();
+            entropy = std::max(0.0, log_partition_ - found_->mean_score());
         } else if (expectations_.tree_score(heads_.data()) == kMinusInfinity) {  // given, and with arcs that are not there
             probabilities_.assign(arcs().heads.size(), kNone);
         } else {
             probabilities_ = reattachment_probabilities(expectations_, model_->roots, heads_.data());
         }
         out_.entropies.assign(1, entropy);
+    }
+
+    // The trees around the parser's own, and the shares of them that have each arc.
+    void find_trees() {
+        const Worker& worker = expectations_.worker();
+        const float* grand = model_->grandparents ? worker.grand_scores().data() : nullptr;
+        const SparseParts<double> parts{arcs(), worker.sides(), expectations_.arc_scores().data(), worker.sibling_scores().data(), worker.grand_parts(), grand,
+                                        model_->roots};
+        const int width = std::max(kProbabilityWidth, 2 * asked_.k);
+        found_ = std::make_unique<FoundTrees<SparseParts<double>>>(parts, own_.data(), expectations_.tree_score(own_.data()), width);
+        const auto table = found_->arcs();
+        probabilities_.resize(arcs().heads.size());
+        arcs().each([&](int h, int d, int a) { probabilities_[a] = table[static_cast<std::size_t>(h) * own_.size() + static_cast<std::size_t>(d)]; });
+    }
+
+    // The parser's own tree, then the others, the best first.
+    std::vector<Heads> best_found() const {
+        std::vector<Heads> trees = found_->best(asked_.k);
+        auto own = std::find(trees.begin(), trees.end(), own_);
+        if (own == trees.end()) *--own = own_;
+        std::rotate(trees.begin(), own, own + 1);
+        return trees;
+    }
+
+    double log_probability(const Heads& heads, double score) const {
+        if (by_search_ && !found_->has(heads.data())) return -std::log1p(std::exp(log_partition_ - score));  // it counts as found, too
+        return std::min(0.0, score - log_partition_);
     }
 
     double expected_score(const Sums& sums) const {
@@ -151,7 +183,8 @@ private:
     // labels_chosen: labels_ belong to the tree; otherwise they are set to the most probable ones.
     void add_tree(const Heads& heads, bool labels_chosen) {
         check_stop();
-        const double score = exact_ ? expectations_.tree_score(heads.data()) : kNone;
+        const bool has_sums = exact_ || by_search_;
+        const double score = has_sums ? expectations_.tree_score(heads.data()) : kNone;
         out_.scores.push_back(score);
         double found = 1.0;  // a tree is no surer than any of its heads
         for (int d = 1; d <= sentence_.n; ++d) {
@@ -161,7 +194,7 @@ private:
             out_.head_entropies.push_back(entropy_of(d));
             out_.known_head_probabilities.push_back(sentence_.heads[d] < 0 ? kNone : probability(sentence_.heads[d], d));
         }
-        out_.log_probabilities.push_back(exact_ ? std::min(0.0, score - log_partition_) + std::log(found) : kNone);
+        out_.log_probabilities.push_back(has_sums ? log_probability(heads, score) + std::log(found) : kNone);
         if (labelled_ && asked_.staged) expectations_.label_probabilities_on_tree(label_view(), heads.data(), on_tree_);
         for (int d = 1; d <= sentence_.n; ++d) add_label(heads[d], d, labels_chosen);
     }
@@ -212,11 +245,13 @@ private:
     BestTree best_tree_;
     Sides sides_;
     Arena arena_;
-    bool labelled_ = false, joint_ = false, exact_ = false;
+    bool labelled_ = false, joint_ = false;
+    bool exact_ = false, by_search_ = false;  // the sums: over all trees; over those found; else there are none
+    std::unique_ptr<FoundTrees<SparseParts<double>>> found_;
     feature::Sentence sentence_;
     Confidence out_;
     double log_partition_ = 0.0;
-    Heads heads_, labels_;
+    Heads heads_, labels_, own_;
     std::vector<double> probabilities_;
     std::vector<float> risks_;
     std::vector<std::vector<double>> on_tree_;

@@ -1,8 +1,9 @@
 // Confidence of a graph parser: the probability of each head and label, of each tree, and of the k best of them [koo-2007].
 //
-// P(tree) is proportional to exp(score / T). Exact for first-order trees of every family and for second-order projective ones;
-// of second-order non-projective trees, and of sentences too long for sums with siblings, no sum over all trees is at hand: there
-// each word's heads are compared with the rest of the tree as it is (see Reattachment), and trees have no probability.
+// P(tree) is proportional to exp(score / T). Exact for first-order trees of every family and for second-order projective ones. For
+// second-order non-projective ones, sums are over the trees that a search around the parser's own tree finds (see FoundTrees): P(head)
+// is the share of them that have it, and a tree that was not found counts as one more. Of projective sentences too long for sums with
+// siblings, each word's heads are compared with the rest of the tree as it is (see Reattachment), and trees have no probability.
 // Words whose head was pruned away have probability 0. Labels: P(label | head), and given the whole tree where they are chosen on it.
 #pragma once
 

@@ -36,10 +36,11 @@ inline void require_finite(const std::vector<float>& scores) {
 }
 
 // Scores over an ArcSet, in the form that hill climbing reads.
+template <class Value>
 struct SparseParts {
     const ArcSet& arcs;
     const Sides& sides;
-    const float* arc_scores;
+    const Value* arc_scores;
     const float* sibling_scores;
     const GrandParts& grand_parts;
     const float* grand_scores;  // null: none

@@ -295,7 +295,7 @@ TEST(inference_says_what_it_does_not_answer) {
     const Owned sibling(4, {true, false, false}, Kind::normal, random), grand(4, {false, true, false}, Kind::normal, random);
     for (const Roots roots : problems::kRoots) {
         const Problem p = sibling.problem(Trees::nonprojective, roots);
-        CHECK(throws<InputError>([&] { kbest(p, 2, arena); }));
+        CHECK(kbest(p, 2, arena).size() == 2);
         CHECK(throws<InputError>([&] { log_partition(p, arena); }));
         CHECK(throws<InputError>([&] { sample(p, 1, generator, arena, heads.data()); }));
         const Problem third = grand.problem(Trees::projective, roots);

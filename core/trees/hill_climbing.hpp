@@ -119,6 +119,9 @@ public:
         return best;
     }
 
+    // What the score of the parts gains if d moves to h; not for its own head.
+    double gain(int d, int h) const { return worth(h, d) - worth(heads_[d], d); }
+
     void apply(const HeadChange& change) {
         const int from = heads_[change.dep];
         heads_[change.dep] = change.head;

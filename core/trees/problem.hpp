@@ -18,6 +18,7 @@ struct Problem {
     const double* siblings = nullptr;       // [head, dep, sibling], (n+1)^3, or null
     const double* grandparents = nullptr;   // [grandparent, head, dep], (n+1)^3, or null
     const double* grandsiblings = nullptr;  // [grandparent, head, dep, sibling], (n+1)^4, or null
+    int width = 0;                          // > 0: sums over second-order non-projective trees are of those that a search of this width finds
 
     bool second_order() const { return siblings != nullptr; }
     bool third_order() const { return grandparents != nullptr || grandsiblings != nullptr; }

@@ -14,6 +14,7 @@
 #include "trees/arborescence/random_walk.hpp"
 #include "trees/chart/descend.hpp"
 #include "trees/chart/kbest.hpp"
+#include "trees/found_trees.hpp"
 #include "trees/hill_climbing.hpp"
 
 namespace arbora {
@@ -30,11 +31,14 @@ namespace {
     throw InputError(std::string(query) + " is not available for " + family + "; available: " + answered);
 }
 
+// Where sums are over the trees that a search finds.
+bool is_searched(const Problem& p) { return p.width > 0 && p.trees == Trees::nonprojective && p.second_order() && !p.third_order(); }
+
 // What each kind of problem answers; InputError for anything else, before any work is done.
 void require_answer(const Problem& p, const char* query, bool grandparents_answer) {
     if (p.trees == Trees::nonprojective) {
         if (p.third_order()) unanswered(query, "non-projective trees with grandparents", "nothing; use trees=\"projective\"");
-        if (p.second_order()) unanswered(query, "non-projective trees with siblings", "argmax (approximate)");
+        if (p.second_order() && !is_searched(p)) unanswered(query, "non-projective trees with siblings", "argmax and kbest (approximate)");
     } else if (p.third_order() && !grandparents_answer) {
         unanswered(query, "projective trees with grandparents", "argmax, log_partition, marginals");
     }
@@ -166,6 +170,26 @@ void argmax_by_hill_climbing(const Problem& p, Arena& arena, int* heads) {
     climb(DenseParts{p}, heads);
 }
 
+// The trees around the best one that hill climbing finds.
+template <class Ask>
+auto with_found_trees(const Problem& p, int width, Arena& arena, Ask ask) {
+    std::vector<int> start(p.nodes());
+    argmax_by_hill_climbing(p, arena, start.data());
+    return ask(FoundTrees(DenseParts{p}, start.data(), tree_score(p, start.data()), width));
+}
+
+void marginals_of_found(const FoundTrees<DenseParts>& trees, const Problem& p, const MarginalArrays& out) {
+    const auto arcs = trees.arcs();
+    std::copy(arcs.begin(), arcs.end(), out.arcs);
+    std::vector<int> siblings(p.nodes());
+    trees.each([&](const Heads& heads, double probability) {
+        check_stop(static_cast<std::size_t>(p.nodes()));
+        adjacent_siblings(heads.data(), p.n, siblings.data());
+        for (int d = 1; d <= p.n; ++d) out.siblings[(heads[d] * p.nodes() + d) * p.nodes() + siblings[d]] += probability;
+    });
+    clip(out.siblings, static_cast<std::size_t>(p.nodes() * p.nodes() * p.nodes()));
+}
+
 // log Z from the charts, never below the best tree's score. Rounding could put it there only where one tree holds nearly all
 // probability, and then following the likeliest edges from the top finds that tree.
 template <class Charts>
@@ -291,10 +315,12 @@ void argmax(const Problem& p, Arena& arena, int* heads) {
 
 std::vector<Heads> kbest(const Problem& p, int k, Arena& arena) {
     const FlushDenormals flush;
-    require_answer(p, "kbest", false);
+    if (p.trees == Trees::projective || !p.second_order() || p.third_order()) require_answer(p, "kbest", false);
     arena.reset();
     if (p.n == 0) return {Heads{-1}};
     std::vector<Heads> trees;
+    if (p.trees == Trees::nonprojective && p.second_order())
+        return with_found_trees(p, std::max(k, kProbabilityWidth), arena, [&](const auto& found) { return found.best(k); });
     if (p.trees == Trees::nonprojective) {
         const Square square(p.n);
         trees = kbest_arborescences(checked_scores(p, square, arena), square, p.roots, k, arena);
@@ -310,6 +336,7 @@ double log_partition(const Problem& p, Arena& arena) {
     require_answer(p, "log_partition", true);
     arena.reset();
     if (p.n == 0) return 0.0;
+    if (is_searched(p)) return with_found_trees(p, p.width, arena, [](const auto& found) { return found.log_sum(); });
     if (p.trees == Trees::nonprojective) return log_partition_nonprojective(p, arena);
     return with_sums(p, arena, Use::sums, [&](const auto& charts) { return log_goal(charts, p); });
 }
@@ -327,6 +354,10 @@ void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
     if (p.grandsiblings != nullptr) std::fill_n(out.grandsiblings, cells * cells, 0.0);
     if (p.n == 0 || p.third_order()) std::fill_n(out.arcs, cells, 0.0);
     if (p.n == 0) return;
+    if (is_searched(p)) {
+        clear_siblings();
+        return with_found_trees(p, p.width, arena, [&](const auto& found) { marginals_of_found(found, p, out); });
+    }
     if (p.trees == Trees::nonprojective) {
         MatrixTree sums(checked_scores(p, square, arena), square, p.roots, arena);
         if (!sums.any_tree()) no_tree(p);

@@ -10,7 +10,8 @@
 
 namespace arbora {
 
-// heads[0..n]. Second-order non-projective search is approximate; everything else is exact.
+// Second-order non-projective search, for one tree and for several, is approximate; everything else is exact.
+// heads[0..n].
 void argmax(const Problem& problem, Arena& arena, int* heads);
 // Up to k trees, best first, all different.
 std::vector<Heads> kbest(const Problem& problem, int k, Arena& arena);

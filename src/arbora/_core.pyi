@@ -134,10 +134,10 @@ def argmax(arcs: list[numpy.typing.NDArray[numpy.float64]], siblings: list[numpy
 def kbest(arcs: list[numpy.typing.NDArray[numpy.float64]], k: int, siblings: list[numpy.typing.NDArray[numpy.float64]] | None, grandparents: list[numpy.typing.NDArray[numpy.float64]] | None, grandsiblings: list[numpy.typing.NDArray[numpy.float64]] | None, trees: Trees, roots: Roots, threads: int) -> list[tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32] | None, numpy.typing.NDArray[numpy.float64]]]:
     """The k best trees, best first, for each sentence."""
 
-def log_partition(arcs: list[numpy.typing.NDArray[numpy.float64]], siblings: list[numpy.typing.NDArray[numpy.float64]] | None, grandparents: list[numpy.typing.NDArray[numpy.float64]] | None, grandsiblings: list[numpy.typing.NDArray[numpy.float64]] | None, trees: Trees, roots: Roots, threads: int) -> numpy.typing.NDArray[numpy.float64]:
-    """log Z of each sentence."""
+def log_partition(arcs: list[numpy.typing.NDArray[numpy.float64]], siblings: list[numpy.typing.NDArray[numpy.float64]] | None, grandparents: list[numpy.typing.NDArray[numpy.float64]] | None, grandsiblings: list[numpy.typing.NDArray[numpy.float64]] | None, trees: Trees, roots: Roots, threads: int, width: int) -> numpy.typing.NDArray[numpy.float64]:
+    """log Z of each sentence. width: see Problem in core/trees/problem.hpp."""
 
-def marginals(arcs: list[numpy.typing.NDArray[numpy.float64]], siblings: list[numpy.typing.NDArray[numpy.float64]] | None, grandparents: list[numpy.typing.NDArray[numpy.float64]] | None, grandsiblings: list[numpy.typing.NDArray[numpy.float64]] | None, trees: Trees, roots: Roots, threads: int) -> list[tuple[Any, Any, Any, Any]]:
+def marginals(arcs: list[numpy.typing.NDArray[numpy.float64]], siblings: list[numpy.typing.NDArray[numpy.float64]] | None, grandparents: list[numpy.typing.NDArray[numpy.float64]] | None, grandsiblings: list[numpy.typing.NDArray[numpy.float64]] | None, trees: Trees, roots: Roots, threads: int, width: int) -> list[tuple[Any, Any, Any, Any]]:
     """
     P(part) for each sentence: arcs (or arcs and labels), siblings, grandparents, grandsiblings.
     """

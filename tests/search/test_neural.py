@@ -10,9 +10,10 @@ from oracle.enumerate_trees import head_matrix
 from arbora.data.columns import parse_text
 from arbora.data.encode import Names
 from arbora.errors import InputError, NoTreeError
-from arbora.interfaces import PartKind, Query
+from arbora.interfaces import PartKind
 from arbora.parsing.parser import Parser
 from arbora.search.neural import NeuralSearch
+from arbora.search.ranked import ranked_lists
 from arbora.search.request import ParseRequest, Temperatures
 
 COLUMNS = treebank(40, seed=3)
@@ -158,9 +159,25 @@ def test_a_distribution_has_the_marginals_of_the_parser():
     assert len(distribution.sample(5, seed=1)) == 5
 
 
-def test_siblings_of_crossing_trees_have_no_sums():
+def test_siblings_of_crossing_trees_have_the_sums_of_the_trees_that_are_found():
     search = search_of(siblings=3)
-    assert Query.MARGINALS not in search.queries
+    batch, at = NAMES.batch(SHORT), Temperatures(trees=20.0)
+    found = search.confidence_at(batch, ParseRequest(arc_table=True))(at)
+    ranked = search.confidence_at(batch, ParseRequest(k=5))(at)
+    tables = np.split(found.arc_table, np.cumsum((batch.lengths + 1) ** 2)[:-1])
+    assert np.all(found.log_probabilities <= 0.0)
+    trees = ranked_lists(batch.lengths, ranked.counts, ranked.scores, ranked.heads, ranked.labels)
+    parts = zip(search.scorer.score(batch), tables, SHORT.split(found.heads), trees, strict=True)
+    for i, (scores, table, own, listed) in enumerate(parts):
+        assert np.array_equal(listed.heads[0], own)
+        assert len({tuple(heads) for heads in listed.heads}) == len(listed.heads)
+        np.testing.assert_allclose(table.reshape(len(own) + 1, -1)[:, 1:].sum(axis=0), 1.0, atol=1e-9)
+        if len(own) > 3:
+            continue
+        every = head_matrix(len(own), trees="nonprojective", roots="single")
+        totals = np.array([tree_score(scores, tree) / 20.0 for tree in every])
+        own_score = tree_score(scores, np.append(-1, own)) / 20.0
+        assert found.log_probabilities[i] == pytest.approx(own_score - np.logaddexp.reduce(totals), abs=1e-6)
     with rejects(InputError):
         search.with_trees("projective")
 

@@ -19,6 +19,7 @@ from arbora.data.columns import columns_of, parse_text
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError, StoppedError
 from arbora.interfaces import Query
+from arbora.parsing.ensemble import ensemble
 from arbora.web.limits import Limits
 from arbora.web.server import PAGE_POLICY
 from arbora.web.serving import NO_RANKING, NO_SEGMENTER, NO_TAGGER, Engine, split_plainly
@@ -168,12 +169,20 @@ def test_pinned_heads_are_kept(client):
 
 
 def test_best_tree_only_if_the_parser_does_not_rank():
+    pair = Client(model=Engine(ensemble([parser(), parser(order=1)])))
+    reply = pair.post("/api/parse", {"conllu": CONLLU, "k": 4, "marginals": True})
+    (sentence,) = reply.json["sentences"]
+    assert len(sentence["trees"]) == 1
+    assert reply.json["notes"] == [NO_RANKING]
+
+
+def test_second_order_nonprojective_parsers_rank_trees():
     nonprojective = Client(model=engine(trees="nonprojective", order=2))
     reply = nonprojective.post("/api/parse", {"conllu": CONLLU, "k": 4, "marginals": True})
     (sentence,) = reply.json["sentences"]
-    assert len(sentence["trees"]) == 1
-    assert sentence["trees"][0]["probability"] is None
-    assert reply.json["notes"] == [NO_RANKING]
+    assert len(sentence["trees"]) == 4
+    assert 0 < sum(tree["probability"] for tree in sentence["trees"]) <= 1
+    assert reply.json["notes"] == []
 
 
 @pytest.mark.parametrize("name", sorted({path.stem for path in MODELS.glob("*.arbora")} - {"classifier"}))

@@ -67,6 +67,8 @@ class Parts:
     roots: _core.Roots
     threads: int
     single: bool
+    width: int = 0
+    """Above 0: non-projective trees with siblings are summed over those that a search of this width finds."""
 
     def pick(self, indices: list[int]) -> Parts:
         given: Any = {kind: getattr(self, kind) for kind in ("arcs", *HIGHER_ORDER)}
@@ -92,6 +94,10 @@ class Parts:
     def arguments(self) -> tuple[Any, ...]:
         """The arguments of every native query."""
         return (self.arcs, *self.higher, self.trees, self.roots, self.threads)
+
+    @property
+    def _sum_arguments(self) -> tuple[Any, ...]:
+        return (*self.arguments, self.width)
 
     def own_scores(self, tree: NDArray[Any], labels: NDArray[Any] | None) -> Doubles:
         """The scores (n+1,) of each word's own parts in a tree of the only sentence.
@@ -186,11 +192,11 @@ class Parts:
         ]
 
     def log_partition(self) -> Doubles:
-        return _core.log_partition(*self.arguments)
+        return _core.log_partition(*self._sum_arguments)
 
     def marginals(self) -> list[Any]:
         """P(part) of each sentence: an array, or a `Marginals` if there are higher-order parts."""
-        arrays = _core.marginals(*self.arguments)
+        arrays = _core.marginals(*self._sum_arguments)
         return [each[0] for each in arrays] if self.first_order else [Marginals(*each) for each in arrays]
 
     def marginals_along(self, directions: list[Doubles]) -> list[Doubles]:

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_args
+
+import numpy as np
 
 from arbora.errors import InputError
 from arbora.inference import queries
-from arbora.inference._parts import Marginals
+from arbora.inference._parts import Marginals, Parts, make_parts
 from arbora.inference.tree_parts import labelled_arcs, split_labels
 from arbora.interfaces import FAMILY_QUERIES, Best, PartKind, PartMarginals, PartScores, Query, Roots, Trees
 
@@ -42,12 +44,10 @@ class TreeFamily:
         return queries.kbest(arcs, k, **options)
 
     def log_partition(self, scores: PartScores) -> float:
-        arcs, options = self._checked(Query.LOG_PARTITION, scores)
-        return float(queries.log_partition(arcs, **options))
+        return float(self._sums(Query.LOG_PARTITION, scores).log_partition()[0])
 
     def marginals(self, scores: PartScores) -> PartMarginals:
-        arcs, options = self._checked(Query.MARGINALS, scores)
-        result = queries.marginals(arcs, **options)
+        (result,) = self._sums(Query.MARGINALS, scores).marginals()
         if not isinstance(result, Marginals):
             return split_labels(result, scores)
         higher = {kind: getattr(result, kind) for kind in self.parts[1:] if scores.get(kind) is not None}
@@ -64,6 +64,11 @@ class TreeFamily:
     def sample(self, scores: PartScores, k: int, *, seed: int = 0) -> list[Best]:
         arcs, options = self._checked(Query.SAMPLE, scores)
         return queries.sample(arcs, k, seed=seed, **options)
+
+    def _sums(self, query: Query, scores: PartScores) -> Parts:
+        """What answers queries about all trees."""
+        arcs, options = self._checked(query, scores)
+        return make_parts(arcs, **options)
 
     def _checked(self, query: Query, scores: PartScores) -> tuple[Any, dict[str, Any]]:
         if query not in self.queries | self.approximate:
@@ -130,18 +135,45 @@ class ProjectiveGrandparent(TreeFamily):
 
 
 class NonprojectiveSibling(TreeFamily):
-    """All trees, scored by arcs and adjacent siblings: only the best tree, approximately.
+    """All trees, scored by arcs and adjacent siblings: the best trees, approximately.
 
     Exact search is NP-hard. Hill climbing over single head changes starts from the best projective tree
     [mcdonald-2006], O(n²) a step: the result is never below the best projective tree, and no single change
-    improves it.
+    improves it. The k best are those of a search around it, which looks at O(k n²) trees.
     """
 
     name = "nonprojective_sibling"
     trees: ClassVar[Trees] = "nonprojective"
     parts = (PartKind.ARC, PartKind.SIBLING)
     queries = frozenset()
-    approximate = frozenset({Query.ARGMAX})
+    approximate = frozenset({Query.ARGMAX, Query.KBEST})
+
+
+class FoundTrees(NonprojectiveSibling):
+    """The trees that a search around the best one finds: sums and probabilities are over those alone.
+
+    For parsing; gradients need sums over all trees. The search looks at O(width n²) trees.
+    """
+
+    approximate = frozenset({Query.ARGMAX, Query.KBEST, Query.LOG_PARTITION, Query.MARGINALS})
+    width: ClassVar[int] = 32
+    """How many trees are expanded: all trees are found that differ from one of these by a head, or by two
+    if one alone would make a cycle."""
+
+    def kbest(self, scores: PartScores, k: int) -> list[Best]:
+        """The k best of the trees; the one that `argmax` finds comes first, even if others are better."""
+        own = self.argmax(scores)
+        others = [tree for tree in super().kbest(scores, k) if not _same(tree, own)]
+        return [own, *others][:k]
+
+    def _sums(self, query: Query, scores: PartScores) -> Parts:
+        return replace(super()._sums(query, scores), width=self.width)
+
+
+def _same(one: Best, other: Best) -> bool:
+    return np.array_equal(one.heads, other.heads) and (
+        one.labels is None or other.labels is None or np.array_equal(one.labels, other.labels)
+    )
 
 
 def _listed(kinds: Any) -> str:

@@ -5,9 +5,10 @@
 - `label_probability`: P(label | head), and given the whole tree where labels are chosen on it.
 - `entropy`, of a word's heads or of the sentence's trees, in nats: 0 is certainty.
 
-Second-order parsers of non-projective trees have no sums over trees. Their P(head) compares a word's heads
-with the rest of the tree fixed, and their trees have no probability (None). A search that finds one tree only
-(no MARGINALS in `Parser.queries`) gives no probabilities at all.
+Second-order parsers of non-projective trees sum over the trees that a search finds. In sentences of more than
+600 words, P(head) of projective ones compares a word's heads with the rest of the tree fixed, and trees have
+no probability (None). A search that finds one tree only (no MARGINALS in `Parser.queries`) gives no
+probabilities at all.
 """
 
 from __future__ import annotations

@@ -250,7 +250,7 @@ class Parser(Reloaded):
 
         The first is the one that `parse` gives: with a beam, others may be more probable. `keep_heads`: only
         trees with the heads that the sentence has, see `parse`. InputError if the search has no k best trees,
-        as for second-order non-projective trees.
+        as that of an ensemble.
         """
         require_whole("k", k, 1, MOST_TREES)
         given = as_sentence(sentence)

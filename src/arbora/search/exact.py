@@ -1,13 +1,14 @@
 """Exact search with any scorer: charts and arborescences, exact sums where the family has them.
 
 Arcs alone take O(n²) or O(n³) per sentence, siblings O(n³). Non-projective trees with siblings are searched
-by hill climbing, and have neither sums nor k best trees.
+by hill climbing; lists and probabilities are those of the trees that a search around the best one finds.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+from arbora.inference.families import FoundTrees, NonprojectiveSibling
 from arbora.interfaces import Family, PartKind
 from arbora.registry import families
 from arbora.search.parts import PartSearch
@@ -27,6 +28,11 @@ class ExactSearch(PartSearch):
 
     name: ClassVar[str] = "exact"
     loss = "crf"
+
+    @property
+    def found(self) -> Family:
+        family = self.family
+        return FoundTrees(roots=self.roots) if isinstance(family, NonprojectiveSibling) else family
 
     @property
     def family(self) -> Family:

@@ -1,9 +1,9 @@
 """Exact search with linear scores, fused in the core: scores, pruning, charts and sums in one native call.
 
 The same answers as `arbora.search.exact` with the same scores, many times faster. First order, and second
-order over projective trees, is exact; second-order non-projective trees are found by hill climbing
-[mcdonald-2006], and have neither k best trees nor a probability. With a pruner that keeps k heads per word:
-O(n² + n k²) scores per sentence.
+order over projective trees, is exact. Second-order non-projective trees are found by hill climbing
+[mcdonald-2006]; lists and probabilities are those of the trees that a search around the best one finds. With
+a pruner that keeps k heads per word: O(n² + n k²) scores per sentence.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Any, ClassVar
 
 from arbora._core import GraphJudge
 from arbora.data.encode import Batch
-from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
-from arbora.interfaces import Query, Trees
+from arbora.interfaces import Trees
 from arbora.scorers import LinearScorer
 from arbora.search.base import Search
 from arbora.search.confidence import Confidence, ConfidenceAt
@@ -30,20 +29,8 @@ class GraphSearch(LinearSearch):
     recipe = "arbora.training.linear:GraphRecipe"
     scorer: LinearScorer
 
-    @property
-    def queries(self) -> frozenset[Query]:
-        has_sums = self.order == 1 or self.trees == "projective"
-        return super().queries if has_sums else super().queries - {Query.KBEST, Query.LOG_PARTITION}
-
     def describe(self) -> str:
         return f"order {self.order}"
-
-    def not_answered(self, query: Query) -> InputError:
-        known = super().not_answered(query)
-        return InputError(
-            f"{known}; second-order non-projective trees have no exact search: train with "
-            "trees=projective, or with order=1"
-        )
 
     @property
     def _native(self) -> tuple[Any, ...]:
@@ -55,7 +42,7 @@ class GraphSearch(LinearSearch):
         """The native object that computes probabilities."""
         return GraphJudge(*self._native)
 
-    kbest = Search.kbest  # from `confidence_at`, which is exact
+    kbest = Search.kbest  # from `confidence_at`
 
     def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
         """Sums over all trees, computed again for each temperature."""

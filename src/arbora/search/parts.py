@@ -57,8 +57,13 @@ class PartSearch(Search):
         return SearchFamily(self)
 
     @property
+    def found(self) -> Family:
+        """What lists of trees and probabilities come from; `family`, unless another has approximate sums."""
+        return self.family
+
+    @property
     def queries(self) -> frozenset[Query]:
-        return self.family.queries | self.family.approximate | {Query.GIVEN_HEADS}
+        return self.found.queries | self.found.approximate | {Query.GIVEN_HEADS}
 
     def describe(self) -> str:
         return f"{self.name} search over {self.trees} trees, scorer {self.scorer.name}"
@@ -84,7 +89,7 @@ class PartSearch(Search):
 
     def _ranked(self, scores: PartScores, k: int) -> RankedTrees:
         has_lists = Query.KBEST in self.queries
-        trees = self.family.kbest(scores, k) if has_lists else [self.family.argmax(scores)]
+        trees = self.found.kbest(scores, k) if has_lists else [self.family.argmax(scores)]
         heads, labels, _ = self._labelled(scores, trees, 1.0)
         return RankedTrees(np.array([tree.score for tree in trees]), heads, labels)
 
@@ -112,7 +117,7 @@ class PartSearch(Search):
         self, scores: PartScores, gold: GoldTree, request: ParseRequest, t: Temperatures
     ) -> dict[str, Any]:
         tempered = {kind: array / t.trees for kind, array in scores.items()}
-        log_sum, marginals = self.family.log_partition(tempered), self.family.marginals(tempered)
+        log_sum, marginals = self.found.log_partition(tempered), self.found.marginals(tempered)
         trees = self._decoded(tempered, gold, request, t)
         heads, labels, tables = self._labelled(scores, trees, t.labels)
         mean = sum(
@@ -137,13 +142,13 @@ class PartSearch(Search):
         self, scores: PartScores, gold: GoldTree, request: ParseRequest, t: Temperatures
     ) -> list[Best]:
         if request.k:
-            return self.family.kbest(scores, request.k)
+            return self.found.kbest(scores, request.k)
         if request.decode == "argmax":
             return [self.family.argmax(scores)]
         heads = gold.heads
         if request.decode == "minimum-risk":
             tempered = {kind: array / t.risk for kind, array in scores.items()}
-            risk = self.family.marginals(tempered)[PartKind.ARC]
+            risk = self.found.marginals(tempered)[PartKind.ARC]
             best = self.family.argmax({PartKind.ARC: np.where(risk > 0.0, risk, -np.inf)})
             heads = np.asarray(best.heads)
         return [self.family.argmax(restricted(scores, _unlabelled(heads)))]

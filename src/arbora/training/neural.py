@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -250,10 +249,6 @@ class NeuralRecipe(Recipe):
     def evaluate(self, parser: Parser, dev: Dev) -> Scores:
         predicts_tags = bool(self.scorer.outputs)
         return dev.scores_with_tags(parser, self.threads) if predicts_tags else super().evaluate(parser, dev)
-
-    def notes(self) -> Iterator[str]:
-        if self.config.order == 2 and self.config.trees == "nonprojective":
-            yield "order 2: no probabilities and no k best trees, unless trees are projective (--trees)"
 
     def _search(self, scorer: NetworkScorer) -> NeuralSearch:
         return NeuralSearch(scorer, trees=self.config.trees, roots=self.config.roots)
