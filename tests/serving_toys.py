@@ -54,11 +54,12 @@ class Client:
 
     async def call(self, method, path, body=b"", headers=None, chunks=None):
         given = {"host": "127.0.0.1:8080", **(headers or {})}
+        path, _, query = path.partition("?")
         scope = {
             "type": "http",
             "method": method,
             "path": path,
-            "query_string": b"",
+            "query_string": query.encode(),
             "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items()],
             "client": ("127.0.0.1", 5),
         }

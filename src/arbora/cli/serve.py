@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,6 +17,15 @@ from arbora.storage.models import DEFAULT, EXAMPLES
 from arbora.web.limits import Limits
 
 DEFAULTS = Limits()
+ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?|https?://\[[0-9a-f:]+\](:[0-9]{1,5})?")
+
+
+def _check_origin(url: str) -> None:
+    """Check that a URL is an origin: scheme, host and port, as browsers send it."""
+    if not ORIGIN.fullmatch(url):
+        raise typer.BadParameter(
+            f"{url}: expected an origin such as https://example.org or http://localhost:3000"
+        )
 
 
 def command(
@@ -24,6 +34,14 @@ def command(
     port: int = typer.Option(8080, min=0, max=65535, help="Port; 0 for any free one."),
     allow_host: list[str] | None = options.option(
         "--allow-host NAME: Host name that browsers may use; localhost and IP addresses are always allowed.",
+        default=None,
+    ),
+    allow_origin: list[str] | None = options.option(
+        "--allow-origin URL: Another page whose scripts may send UDPipe's requests, such as https://example.org.",
+        default=None,
+    ),
+    models: str | None = options.option(
+        "--models FOLDER: Also answer Arborator's backend, and store the models that it trains here.",
         default=None,
     ),
     max_body: int = typer.Option(DEFAULTS.body, min=1, help="Bytes per request."),
@@ -50,11 +68,14 @@ def command(
 
     - `arbora serve`
     - `arbora serve -m da.arbora --port 9000 --quiet`
+    - `arbora serve --models models --max-body 50000000`
     """
     missing = [name for name in ("msgspec", "starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         packages = " and ".join(missing)
         raise typer.BadParameter(f"`arbora serve` needs {packages}: pip install 'arbora-nlp[serve]'")
+    for origin in allow_origin or ():
+        _check_origin(origin)
     from arbora.web.network import listen, serve
     from arbora.web.server import is_address, make_application
     from arbora.web.serving import Engine
@@ -75,7 +96,14 @@ def command(
     bundled = DEFAULT if model is None else model if model in EXAMPLES and not Path(model).exists() else None
     name = Path(model or DEFAULT).name if bundled is None else bundled.title()
     engine = Engine(arbora.load(model), name, EXAMPLES.get(bundled or "", ""))
-    application = make_application(engine, limits, hosts=(host, *(allow_host or ())), quiet=quiet)
+    application = make_application(
+        engine,
+        limits,
+        hosts=(host, *(allow_host or ())),
+        origins=tuple(allow_origin or ()),
+        models=None if models is None else Path(models),
+        quiet=quiet,
+    )
     try:
         bound = listen(host, port)
     except OSError as error:

@@ -12,7 +12,10 @@ from __future__ import annotations
 import ipaddress
 import sys
 import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -28,6 +31,7 @@ from starlette.routing import Route
 from arbora import __version__
 from arbora.web import api
 from arbora.web.api import ENDPOINTS, JSON, SVG, Rejected
+from arbora.web.doors.routes import Arborator, udpipe_routes
 from arbora.web.limits import Limits
 from arbora.web.openapi import describe
 from arbora.web.serving import Engine
@@ -54,11 +58,22 @@ MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 
 
 def make_application(
-    engine: Engine, limits: Limits | None = None, *, hosts: tuple[str, ...] = (), quiet: bool = True
+    engine: Engine,
+    limits: Limits | None = None,
+    *,
+    hosts: tuple[str, ...] = (),
+    origins: tuple[str, ...] = (),
+    models: Path | None = None,
+    quiet: bool = True,
 ) -> Starlette:
-    """Build the ASGI application; `hosts` are allowed host names besides localhost and IP addresses."""
+    """Build the ASGI application.
+
+    `hosts` are allowed host names besides localhost and IP addresses, `origins` those of other pages that
+    may send UDPipe's requests. `models` is the folder of models that Arborator trains; None: it cannot.
+    """
     limits = limits or Limits()
     workers = Workers(limits)
+    trainer = None if models is None else Arborator(engine, limits, workers, models)
 
     handlers: dict[str, Any] = {
         "/api/info": json_response(api.Info(**engine.about(), version=__version__, limits=limits)),
@@ -70,16 +85,32 @@ def make_application(
     }
     pages = page_routes("index.html")
     computed = [Route(each.path, handlers[each.path], methods=[each.method]) for each in ENDPOINTS]
-    return guarded([*pages, *computed], workers, hosts=hosts, quiet=quiet)
+    routes = [*pages, *computed, *udpipe_routes(engine, limits, workers, origins)]
+    if trainer is None:
+        return guarded(routes, workers, hosts=hosts, quiet=quiet)
+    return guarded([*routes, *trainer.routes()], workers, trainer.lifespan, hosts=hosts, quiet=quiet)
 
 
-def guarded(routes: list[Route], workers: Workers, *, hosts: tuple[str, ...], quiet: bool) -> Starlette:
-    """An application with these routes; see `Guard`."""
+def guarded(
+    routes: list[Route],
+    workers: Workers,
+    background: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext,
+    *,
+    hosts: tuple[str, ...],
+    quiet: bool,
+) -> Starlette:
+    """An application with these routes, and with what runs while the server does; see `Guard`."""
+
+    @asynccontextmanager
+    async def lifespan(application: Starlette) -> AsyncIterator[None]:
+        async with workers.lifespan(application), background():
+            yield
+
     application = Starlette(
         routes=routes,
         middleware=[Middleware(Guard, hosts=hosts, quiet=quiet)],
         exception_handlers={HTTPException: _routing_error},
-        lifespan=workers.lifespan,
+        lifespan=lifespan,
     )
     application.router.redirect_slashes = False
     return application

@@ -77,14 +77,21 @@ class Workers:
 
         async def handle(request: Request) -> Response:
             check_caller(request.headers)
-            deadline = asyncio.get_running_loop().time() + self._limits.seconds
-            body = await self.read(request, deadline)
-            is_large = len(body) > SMALL_BODY
-            planned = await self.run(lambda: plan(api.read_request(body, kind)), deadline, large=is_large)
-            is_large = planned.cost > SMALL_COST
-            return await self.run(lambda: respond(planned.compute()), deadline, large=is_large)
+            compute = await self.plan(request, plan_response)
+            return await compute()
+
+        def plan_response(body: bytes) -> Plan[Response]:
+            planned = plan(api.read_request(body, kind))
+            return Plan(planned.cost, lambda: respond(planned.compute()))
 
         return handle
+
+    async def plan(self, request: Request, plan: Callable[[bytes], Plan[T]]) -> Callable[[], Awaitable[T]]:
+        """Read and plan a request; the result computes it, until the deadline of the request."""
+        deadline = asyncio.get_running_loop().time() + self._limits.seconds
+        body = await self.read(request, deadline)
+        planned = await self.run(lambda: plan(body), deadline, large=len(body) > SMALL_BODY)
+        return lambda: self.run(planned.compute, deadline, large=planned.cost > SMALL_COST)
 
     async def read(self, request: Request, deadline: float) -> bytes:
         """The body of a request; Rejected if it is too large or does not arrive in time."""
@@ -166,14 +173,19 @@ async def _read_body(request: Request, limit: int) -> bytes:
 
 def check_caller(headers: Headers, *, content_type: str = JSON) -> None:
     """Reject requests that a browser sends for another site, and forms."""
-    own = f"://{only(headers, 'host')}"
-    is_own = only(headers, "origin", f"http{own}") in (f"http{own}", f"https{own}")
-    if not is_own or only(headers, "sec-fetch-site", "none") not in ("same-origin", "none"):
-        raise Rejected(403, "bad_origin", "expected a request from the server's own page")
+    check_origin(headers)
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != content_type:
         message = f"content-type: expected {content_type}, got {quote(kind, safe='/')[:60] or 'none'}"
         raise Rejected(415, "bad_type", message)
+
+
+def check_origin(headers: Headers) -> None:
+    """Reject requests that a browser sends for another site."""
+    own = f"://{only(headers, 'host')}"
+    is_own = only(headers, "origin", f"http{own}") in (f"http{own}", f"https{own}")
+    if not is_own or only(headers, "sec-fetch-site", "none") not in ("same-origin", "none"):
+        raise Rejected(403, "bad_origin", "expected a request from the server's own page")
 
 
 def only(headers: Headers, name: str, default: str = "") -> str:
