@@ -20,6 +20,7 @@ from arbora.annotation.doubt import (
 from arbora.data.sentence import NO_HEAD
 from arbora.errors import InputError, UnknownNameError
 from arbora.interfaces import PartKind
+from arbora.parsing.ensemble import ensemble
 from arbora.search.request import Temperatures
 from arbora.training import train
 
@@ -176,14 +177,19 @@ def test_features_are_words_and_tags():
     assert [row[0] for row in arc_features(sentence)] == [*sentence.forms]
 
 
-def test_parsers_without_sums_over_trees_have_no_entropy(second_order):
-    parsed = second_order.parse(SHORT, probabilities=True)
-    with rejects(InputError, field="measure"):
-        sentence_doubts(parsed, "entropy")
-    assert np.all(sentence_doubts(parsed, "wrong-heads") >= 0)
+@pytest.mark.parametrize("measure", ["entropy", "wrong-heads", "margin"])
+def test_second_order_nonprojective_parsers_have_every_measure(second_order, measure):
     assert PartKind.SIBLING in second_order.scorer.parts
+    doubts = sentence_doubts(second_order.parse(SHORT, probabilities=True), measure)
+    assert np.all(doubts >= 0)
+    assert np.any(doubts > 0)
+
+
+def test_parsers_without_lists_of_trees_have_no_margin_of_trees(parser, second_order):
+    parsed = ensemble([parser, second_order]).parse(SHORT, probabilities=True)
     with rejects(InputError, field="kbest"):
         sentence_doubts(parsed, "margin")
+    assert np.all(sentence_doubts(parsed, "wrong-heads") >= 0)
     assert np.all(arc_doubts(parsed, "margin")[0] >= 0)
 
 

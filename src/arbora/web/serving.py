@@ -26,9 +26,6 @@ from arbora.types import Doubles
 NO_SEGMENTER = "this model has no segmenter: words were split at spaces and punctuation"
 NO_TAGGER = "this model has no tagger: trees are better for CoNLL-U with tags"
 NO_RANKING = "this parser does not rank trees: only the best one is shown"
-NO_EXACT_SUMS = (
-    "second-order non-projective trees have no exact k-best search and no exact sum over all trees"
-)
 SHOWN_LABELS = 12
 
 LabelRanking: TypeAlias = dict[str, float]
@@ -58,11 +55,7 @@ class Engine:
     @property
     def unranked(self) -> str:
         """Why there are no k best trees; empty if there are."""
-        search = self.parser.search
-        if self.ranks:
-            return ""
-        is_hard = search.trees == "nonprojective" and search.order > 1
-        return NO_EXACT_SUMS if is_hard else NO_RANKING
+        return "" if self.ranks else NO_RANKING
 
     def split(self, text: str, most: int) -> tuple[list[Sentence], list[str]]:
         """The first sentences of a text, untagged, and notes on what the model lacks."""
