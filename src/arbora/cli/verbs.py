@@ -34,6 +34,7 @@ VERBS = {
     "demo": "Parse a text with the bundled model, and draw its trees.",
     "stats": "Describe treebanks: sentences, words, labels, lengths, crossing arcs, roots, depth.",
     "select": "Choose the sentences, or the single arcs, to annotate next.",
+    "check": "List the faults of a treebank, and the arcs that are probably wrong.",
     "convert": "Convert a treebank between CoNLL-U, CoNLL-X, Parquet and text.",
     "split": "Split a treebank into parts, such as train, dev and test.",
     "eval": "Score PREDICTED against GOLD: UAS, LAS, CLAS, exact match, roots.",
