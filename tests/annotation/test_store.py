@@ -11,6 +11,7 @@ from arbora.annotation import changes, store
 from arbora.annotation.journal import Journal
 from arbora.annotation.project import Project
 from arbora.annotation.refusal import Refusal
+from arbora.annotation.texts import split_texts
 from arbora.errors import DataError, InputError
 
 THREE = conllu() + conllu("Go VERB 0 root|on ADV 1 advmod", trees=False) + conllu(ROWS.replace("She", "He"))
@@ -295,7 +296,7 @@ def test_the_journal_gives_the_bytes_of_the_treebank(tmp_path):
     ):
         edit(project, number, change)
     project.undo()
-    texts = store.split_texts(THREE.encode(), "x")
+    texts = split_texts(THREE.encode(), "x")
     for line in (project.store.folder / "journal.jsonl").read_text().splitlines()[1:]:
         splices = [store.Splice(*each) for each in json.loads(line)["splices"]]
         texts = store.spliced(texts, splices)

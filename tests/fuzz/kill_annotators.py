@@ -24,7 +24,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from arbora.annotation.project import Project, read_draft
+from arbora.annotation.project import Project
+from arbora.annotation.texts import read_draft
 from arbora.cli.main import run
 from arbora.data import treebank
 from arbora.data.sentence import NO_HEAD, Sentence

@@ -33,7 +33,7 @@ _NAMES = {name.upper(): name for name in COLUMNS}
 _NO_SPACE = "SpaceAfter=No"
 
 
-@dataclass
+@dataclass(slots=True)
 class Node:
     """One word; `head` is a number as in the file, -1 if unknown."""
 

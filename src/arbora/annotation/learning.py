@@ -25,9 +25,9 @@ from arbora.annotation.assistant import Assistant, Source, without_tags
 from arbora.annotation.draft import Draft
 from arbora.annotation.examples import HELD_OUT, PIECE
 from arbora.annotation.learner import MODEL, TAGGED, TRAIN, WORDS, Request
-from arbora.annotation.project import Project, read_draft
+from arbora.annotation.project import Project
 from arbora.annotation.refusal import Refusal
-from arbora.annotation.store import like
+from arbora.annotation.texts import like, read_draft
 from arbora.data.columns import columns_of
 from arbora.errors import ArboraError
 from arbora.pipeline.pipeline import Pipeline, load

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from arbora import __version__
@@ -22,8 +20,8 @@ from arbora.annotation.editing import KEEP_TREE, apply_edit, describe
 from arbora.annotation.journal import Splice
 from arbora.annotation.questions import Questions
 from arbora.annotation.refusal import Refusal
-from arbora.annotation.store import Change, Store, like, plain
-from arbora.data.columns import parse_sentence
+from arbora.annotation.store import Change, Store
+from arbora.annotation.texts import known_draft, like, plain, read_draft
 from arbora.data.sentence import NO_HEAD
 from arbora.errors import DataError
 from arbora.interfaces import Roots
@@ -35,23 +33,6 @@ NO_LABELS = "the model gives no probabilities of labels here: the file's labels 
 def no_learning() -> api.LearningView:
     """What the background does where there is none."""
     return api.LearningView("idle", 0, 0, "", None)
-
-
-@lru_cache(maxsize=20_000)
-def _read(text: str) -> Draft:
-    return Draft.of(parse_sentence(plain(text)))
-
-
-def read_draft(text: str) -> Draft:
-    """A draft of a sentence's text, which may be changed."""
-    return _copy(_read(text))
-
-
-def _copy(draft: Draft) -> Draft:
-    fresh = copy(draft)
-    fresh.nodes = [copy(node) for node in draft.nodes]
-    fresh.comments, fresh.tokens, fresh.empty = list(draft.comments), list(draft.tokens), list(draft.empty)
-    return fresh
 
 
 @dataclass(frozen=True)
@@ -83,11 +64,10 @@ class Project:
             self.store.close()
 
     def _summarise(self) -> None:
-        self.summaries = [views.Summary.of(_read(text), text) for text in self.store.texts]
+        self.summaries = [views.Summary.of(known_draft(text), text) for text in self.store.texts]
         self.totals = views.Totals()
         self.totals.add(self.summaries)
-        several = any(sum(node.head == 0 for node in _read(text).nodes) > 1 for text in self.store.texts)
-        self.roots: Roots = "multi" if several else "single"
+        self.roots: Roots = "multi" if any(each.roots > 1 for each in self.summaries) else "single"
 
     # Reading
 
@@ -128,12 +108,14 @@ class Project:
             places = [i for i, each in enumerate(self.summaries) if each.state in states]
             if wanted.contains:
                 needle = wanted.contains.casefold()
+                words = needle.split()  # a cheap test of the lines first
+                places = [i for i in places if all(word in self.store.texts[i].casefold() for word in words)]
                 places = [i for i in places if needle in self._text(i).casefold()]
             chosen = places[wanted.start - 1 : wanted.start - 1 + wanted.count]
             return api.SentenceList(len(places), [self._row(place) for place in chosen])
 
     def _text(self, place: int) -> str:
-        return _read(self.store.texts[place]).to_sentence(marks=False).text
+        return known_draft(self.store.texts[place]).to_sentence(marks=False).text
 
     def _row(self, place: int) -> api.SentenceRow:
         own = self.summaries[place]
@@ -149,7 +131,7 @@ class Project:
         return self._view(text, number, assistant)
 
     def _view(self, text: str, number: int, assistant: Assistant | None) -> api.SentenceView:
-        draft = _read(text)
+        draft = known_draft(text)
         belief = None if assistant is None else assistant.believe(draft)
         return views.view_sentence(draft, text, number, belief)
 
@@ -218,7 +200,7 @@ class Project:
     def _replaced(self, change: Change) -> Change:
         """Bring summaries and totals up to date."""
         for at, before, after in change.splices:
-            new = [views.Summary.of(_read(text), text) for text in after]
+            new = [views.Summary.of(known_draft(text), text) for text in after]
             self.totals.add(self.summaries[at : at + len(before)], -1)
             self.totals.add(new)
             self.summaries[at : at + len(before)] = new
@@ -278,7 +260,7 @@ class Project:
         """Heads of a word and labels of one of its arcs, likely ones first."""
         with self.lock:
             place = self._place(wanted.number, wanted.version)
-            draft, assistant = _read(self.store.texts[place]), self.assistant
+            draft, assistant = known_draft(self.store.texts[place]), self.assistant
             frequent = [label for label, count in self.totals.deprels.most_common() if count > 0]
         node = draft.node(wanted.word)
         head = node.head if wanted.head is None else wanted.head
@@ -306,7 +288,7 @@ class Project:
         """The most probable trees with the heads that humans decided."""
         with self.lock:
             place = self._place(wanted.number, wanted.version)
-            draft, assistant = _read(self.store.texts[place]), self.assistant
+            draft, assistant = known_draft(self.store.texts[place]), self.assistant
         if assistant is None:
             raise Refusal("no_model", views.NO_MODEL)
         found, notes = assistant.ranked(draft, wanted.k)
@@ -325,12 +307,12 @@ class Project:
         """The next question to a human."""
         with self.lock:
             assistant = self.assistant
-            drafts = [_read(text) for text in self.store.texts]
+            texts, summaries = list(self.store.texts), list(self.summaries)
         notes = []
         if wanted.order != "text" and (assistant is None or not assistant.knows_arcs):
             notes = [NO_MODEL if assistant is None else CONFLICT]
             assistant = None
-        return self._questions.next(wanted, drafts, assistant, notes)
+        return self._questions.next(wanted, texts, summaries, assistant, notes)
 
     # The file
 
@@ -359,4 +341,4 @@ class Project:
         chosen = [t for t, state in zip(texts, states, strict=True) if state in (wanted.states or STATES)]
         if wanted.marks:
             return "".join(map(plain, chosen))
-        return "".join(_read(text).to_sentence(marks=False).to_conllu() for text in chosen)
+        return "".join(known_draft(text).to_sentence(marks=False).to_conllu() for text in chosen)

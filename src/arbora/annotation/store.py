@@ -9,7 +9,6 @@ until somebody decides which version to take.
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -18,14 +17,9 @@ from typing import NamedTuple
 
 from arbora.annotation.journal import NAME, Entry, Journal, Kind, Splice
 from arbora.annotation.refusal import Refusal
-from arbora.data.columns import parse_sentence
-from arbora.data.sentence import Sentence
-from arbora.data.treebank import read_columns
-from arbora.errors import DataError
-from arbora.storage.files import GZIP_MAGIC, ZSTD_MAGIC, replacing
+from arbora.annotation.texts import split_texts
+from arbora.storage.files import replacing
 from arbora.storage.locks import locked
-
-BYTE_ORDER_MARK = "\ufeff"
 
 
 class Stamp(NamedTuple):
@@ -123,12 +117,8 @@ class Store:
             return
         texts = spliced(self.texts, last.splices)
         if texts is not None and digest_of(data := encoded(texts)) == last.digest:
-            self._write(texts, data)
+            self._write(texts, data, last.digest)
             self.notes.append(f"finished after a crash: {last.what}")
-
-    def sentence(self, place: int) -> Sentence:
-        """Parse one sentence; places count from 0."""
-        return parse_sentence(plain(self.texts[place]))
 
     # Changing
 
@@ -160,7 +150,7 @@ class Store:
         try:
             self._journal.append(Entry(kind, what, kept, digest))
             try:
-                self._write(texts, data)
+                self._write(texts, data, digest)
             except OSError:
                 self._journal.drop_last()
                 raise
@@ -171,10 +161,10 @@ class Store:
             ) from None
         return Change(what, splices)
 
-    def _write(self, texts: list[str], data: bytes) -> None:
+    def _write(self, texts: list[str], data: bytes, digest: str) -> None:
         with replacing(self.file, durable=True) as stream:
             stream.write(data)
-        self._stamp, self.digest, self.texts = Stamp.of(self.file), digest_of(data), texts
+        self._stamp, self.digest, self.texts = Stamp.of(self.file), digest, texts
         self.revision += 1
 
     @property
@@ -236,35 +226,6 @@ class Store:
         return target
 
 
-def split_texts(data: bytes, source: str) -> list[str]:
-    """The sentences of a treebank as texts that give its bytes when joined; DataError at its first fault."""
-    if data.startswith((GZIP_MAGIC, ZSTD_MAGIC)):
-        raise DataError("expected a file that is not compressed; decompress it first", source=source)
-    stream = io.BytesIO(data)
-    stream.name = source
-    columns = read_columns(stream, format="conllu")
-    lines = data.decode().split("\n")
-    lines = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
-    starts = [line - 1 for line in columns.native.sentence_lines.tolist()]
-    ends = [*starts[1:], len(lines)]
-    starts[:1] = [0]
-    return ["".join(lines[start:end]) for start, end in zip(starts, ends, strict=True)]
-
-
-def plain(text: str) -> str:
-    """The text of a sentence in the standard layout."""
-    text = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").strip("\n")
-    return f"{text}\n\n"
-
-
-def like(old: str, sentence: Sentence) -> str:
-    """A sentence as text, with the line ends of an old one; DataError if it would be malformed."""
-    text = sentence.to_conllu()
-    parse_sentence(text)
-    mark = BYTE_ORDER_MARK if old.startswith(BYTE_ORDER_MARK) else ""
-    return mark + (text.replace("\n", "\r\n") if "\r\n" in old else text)
-
-
 def spliced(texts: list[str], splices: list[Splice]) -> list[str] | None:
     """The texts with changes, made in order; None if they are not those that a change starts from."""
     texts = list(texts)
@@ -283,8 +244,3 @@ def encoded(texts: list[str]) -> bytes:
 def digest_of(data: bytes) -> str:
     """A short name of some content."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
-def version_of(text: str) -> str:
-    """A short name of a sentence's text."""
-    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()

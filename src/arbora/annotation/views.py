@@ -9,7 +9,7 @@ from typing import NamedTuple
 from arbora.annotation import api
 from arbora.annotation.assistant import Assistant, Belief
 from arbora.annotation.draft import COLUMNS, Draft, State
-from arbora.annotation.store import version_of
+from arbora.annotation.texts import version_of
 from arbora.data.sentence import NO_HEAD
 
 _UPOS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"
@@ -35,12 +35,20 @@ class Summary(NamedTuple):
     corrections: int
     upos: tuple[str, ...]
     deprels: tuple[str, ...]
+    roots: int
 
     @classmethod
     def of(cls, draft: Draft, text: str) -> Summary:
-        tags = tuple({node.upos for node in draft.nodes})
-        labels = tuple(node.deprel for node in draft.nodes)
-        return cls(version_of(text), draft.state, len(draft), draft.decided, draft.corrections, tags, labels)
+        return cls(
+            version=version_of(text),
+            state=draft.state,
+            words=len(draft),
+            decided=draft.decided,
+            corrections=draft.corrections,
+            upos=tuple({node.upos for node in draft.nodes}),
+            deprels=tuple(node.deprel for node in draft.nodes),
+            roots=sum(node.head == 0 for node in draft.nodes),
+        )
 
 
 class Totals:
