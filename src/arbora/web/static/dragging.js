@@ -3,7 +3,7 @@
 import { draw } from "./common.js";
 import { nodeAt } from "./layout.js";
 
-const SLACK = 5, EDGE = 28, SPEED = 7;
+const SLACK = 5, EDGE = 28, SPEED = 7, REST = 300;
 const ENDS = ["pointerup", "pointercancel", "lostpointercapture"];
 
 export class Dragging {
@@ -23,7 +23,7 @@ export class Dragging {
     if (event.button !== 0 || this.active) return;
     event.preventDefault();
     const node = this.view.nodes[word];
-    this.active = { word, node, x: event.clientX, y: event.clientY, target: -1, line: null };
+    this.active = { word, node, x: event.clientX, y: event.clientY, startY: event.clientY, target: -1, line: null };
     node.setPointerCapture(event.pointerId);
     const move = (each) => this.move(each.clientX, each.clientY);
     const end = (each) => {
@@ -54,15 +54,22 @@ export class Dragging {
     if (view.choosing !== null) view.stopChoosing();
     active.line = draw("path", { class: "pull" }, view.svg);
     view.svg.classList.add("dragging");
-    const scroll = () => {
+    const scroll = (now) => {
       if (!this.active) return;
-      const { top, bottom } = view.viewOf(), { y } = this.active;
-      const step = y < top + EDGE ? -SPEED : y > bottom - EDGE ? SPEED : 0, before = window.scrollY;
-      if (step) window.scrollBy(0, step);
-      if (window.scrollY !== before) this.move(this.active.x, y);
+      this.scroll(now);
       requestAnimationFrame(scroll);
     };
     requestAnimationFrame(scroll);
+  }
+
+  // Scroll while the pointer rests near the edge that it has moved towards.
+  scroll(now) {
+    const { active, view } = this, { top, bottom } = view.viewOf(), before = window.scrollY;
+    const isUp = active.y < Math.min(active.startY - SLACK, top + EDGE), isDown = active.y > Math.max(active.startY + SLACK, bottom - EDGE);
+    if (!isUp && !isDown) active.restsSince = now;
+    if (now - (active.restsSince ??= now) < REST) return;
+    window.scrollBy(0, isUp ? -SPEED : SPEED);
+    if (window.scrollY !== before) this.move(active.x, active.y);
   }
 
   rowOf(word) {

@@ -1,6 +1,6 @@
 // Curves of learning: accuracy by decisions, and corrections by sentence.
 
-import { draw, make } from "./common.js";
+import { counted, draw, make } from "./common.js";
 
 const WIDTH = 360, HEIGHT = 170, LEFT = 34, BOTTOM = 24, TOP = 12, RIGHT = 12;
 
@@ -42,7 +42,7 @@ function accuracy(points, heldOut) {
 function corrections(sentences) {
   const shown = sentences.slice(-40), shares = shown.map(({ words, corrections: count }) => count / Math.max(1, words));
   const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length, most = Math.max(0.1, ...shares);
-  const title = `Corrections in the last ${shown.length} finished sentences: ${Math.round(100 * mean)} per 100 words`;
+  const title = `Corrections in the last ${counted(shown.length, "finished sentence")}: ${Math.round(100 * mean)} per 100 words`;
   const { figure, svg } = frame(title, title, Math.round(100 * most), "");
   const step = (WIDTH - LEFT - RIGHT) / shown.length;
   shares.forEach((share, i) => {
