@@ -1,6 +1,6 @@
-// A stand-in for libFuzzer where the compiler is not clang: runs the files of a corpus, then random changes of them, without regard
-// to coverage. Usage, as libFuzzer's: fuzz_<target> [-max_total_time=SECONDS] [-seed=N] [DIRECTORY|FILE]...
-// FILEs alone are run once each. An input that crashes, or runs for 10 s, is saved as crash-input.
+// A replacement for libFuzzer for compilers other than clang: runs the files of a corpus, then random changes of them, without
+// coverage. Usage, like libFuzzer's: fuzz_<target> [-max_total_time=SECONDS] [-seed=N] [DIRECTORY|FILE]... Single FILEs are run
+// once each. An input that crashes, or runs for 10 s, is saved as crash-input.
 #include <signal.h>
 #include <unistd.h>
 

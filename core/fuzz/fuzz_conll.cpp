@@ -1,9 +1,9 @@
-// Fuzz target of the CoNLL readers. The first byte chooses format, roots and the size of the pieces the rest of the
-// input arrives in. What must hold for any bytes:
+// Fuzz target of the CoNLL readers. The first byte selects format, roots and the size of the pieces in which the rest arrives.
+// Invariants for any bytes:
 //   - no crash, no sanitizer report;
-//   - a strict reader that finds no fault gives the input back byte for byte;
-//   - one that does has read the same sentences up to there as a lenient one;
-//   - every fault has a line number within the file, and texts in UTF-8;
+//   - a strict reader without an error reproduces the input byte for byte;
+//   - a strict reader with an error has read the same sentences up to it as a lenient one;
+//   - every error has a line number within the file, and texts in UTF-8;
 //   - the piece size changes nothing.
 // Run it with: make fuzz-conll
 #include <algorithm>
@@ -39,7 +39,7 @@ Outcome read(std::string_view text, Options options, std::size_t piece) {
     while (!last && !reader.failed()) {
         seen = std::min(text.size(), std::max(seen, used) + piece);
         last = seen == text.size();
-        // A copy of exact size, so that the address sanitizer sees a read beyond the piece.
+        // A copy of exact size, so that the address sanitizer detects reads beyond the piece.
         const std::vector<char> copy(text.begin() + static_cast<std::ptrdiff_t>(used),
                                      text.begin() + static_cast<std::ptrdiff_t>(seen));
         const std::size_t step = reader.parse({copy.data(), copy.size()}, last);
@@ -80,7 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
     const std::uint8_t choice = data[0];
     Options options{choice & 1 ? Format::conllx : Format::conllu, choice & 2 ? Roots::single : Roots::multi, false};
-    // Small pieces, but of long inputs no more than some hundreds: each is read again until its sentence ends.
+    // Small pieces, but at most some hundreds for long inputs: each is read again until its sentence ends.
     const std::size_t piece = (std::size_t{1} + (choice >> 2)) * (1 + text.size() / 256);
     const std::size_t whole = std::max<std::size_t>(text.size(), 1);
 
@@ -98,7 +98,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(lenient.skipped == lenient_pieces.skipped);
     require(written(lenient.columns) == written(lenient_pieces.columns));
     check_problems(lenient, text);
-    // What a lenient reader kept is a sound file.
+    // The sentences that a lenient reader kept form a valid file.
     require(!read(written(lenient.columns), {options.format, options.roots, false}, whole).failed);
     return 0;
 }

@@ -16,7 +16,7 @@ void check_rows(const char* what, std::span<const std::int64_t> offsets, std::si
     check_offsets(what, offsets, columns);
 }
 
-// The same whichever comes first; a feature alone is its pair with itself.
+// Symmetric; a single feature is its pair with itself.
 std::int64_t column_of(std::int64_t a, std::int64_t b, int bits) {
     const auto low = static_cast<std::uint64_t>(std::min(a, b)), high = static_cast<std::uint64_t>(std::max(a, b));
     return static_cast<std::int64_t>(feature::mix(feature::mix(low) + high) >> (64 - bits));

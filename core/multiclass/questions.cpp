@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kAtOnce = 1024;  // examples whose shares wait for their turn
 constexpr std::size_t kFew = 64;       // up to here sums are made of sparse vectors, beyond in an array of all weights
 
-// Σ shares[c] · x in the place of class c.
+// Σ shares[c] · x at the place of class c.
 SparseVector blocks(const Row& row, std::span<const double> shares) {
     std::vector<std::uint32_t> used;
     for (std::size_t c = 0; c < shares.size(); ++c)

@@ -1,10 +1,11 @@
-// What a learner asks of examples with their right classes, where each wrong class has a cost.
+// A learner's queries about examples with gold classes, with a cost for each wrong class.
 //
-// The features of a class are the example's, in that class's place. So a difference of features is the example times one number per class:
+// The features of a class are the example's, at that class's place. So a difference of features is the example times one number per
+// class:
 //
 //     f(right) - f(class c)  =  x ⊗ (e_right - e_c)          <d_b, d_c>  =  |x|² (1 + [b = c])     for b and c that are wrong
 //
-// and all that is computed of several classes at once costs O(classes), not O(classes² · features). Ties go to the lower class.
+// and computations over several classes cost O(classes), not O(classes² · features). Ties go to the lower class.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 
 namespace arbora::multiclass {
 
-// The classes of one example that score best, those that cost something, and sums of their differences.
+// The classes of one example with the best scores and a cost, and sums of their differences.
 class Candidates {
 public:
     Reply best() const;
@@ -39,14 +40,14 @@ private:
 
 class Questions {
 public:
-    // right: the class of each example; costs: classes × classes, [right, other], 0 on the diagonal. Holds no copy of the examples.
-    // InputError where these do not fit each other, or weights would be more than 2^32.
+    // right: the class of each example; costs: classes × classes, [right, other], 0 on the diagonal. Does not copy the examples.
+    // Throws InputError if these do not match, or there would be more than 2^32 weights.
     Questions(const Examples& examples, std::vector<std::int32_t> right, std::vector<double> costs, int threads);
     // The best class by score, or by score plus cost. With sums, all classes: loss is -log P(right), the difference its negative gradient.
     Reply ask(std::size_t i, const Weights& w, bool sums, bool cost_augmented) const;
     // The k best by score, best first.
     std::vector<Reply> candidates(std::size_t i, const Weights& w, std::size_t k) const;
-    // Those of them that cost something; to be used while the examples are there.
+    // Those of the k best that have a cost; valid while the examples exist.
     Candidates wrong_candidates(std::size_t i, const Weights& w, std::size_t k) const;
     // The sum of `ask` over examples.
     Reply total(std::span<const std::int64_t> chosen, const Weights& w, bool sums, bool cost_augmented) const;
@@ -60,7 +61,7 @@ private:
     std::vector<double> scores(std::size_t i, const Weights& w, bool cost_augmented) const;
     // The k best classes by score, best first.
     std::vector<std::size_t> ranked(std::span<const double> scores, std::size_t k) const;
-    // How often each class's place has the example in the difference.
+    // The coefficient of the example at each class's place in the difference.
     struct Shares {
         double loss = 0.0;
         std::vector<double> of_classes;

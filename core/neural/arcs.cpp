@@ -17,7 +17,7 @@ namespace arbora::neural {
 
 namespace {
 
-// Rows [count, stride] as the columns of a product's weights.
+// Rows [count, stride] as columns of a product's weights.
 Dense columns_of(const float* rows, std::size_t stride, std::size_t count, std::size_t depth) {
     Dense made(depth, count);
     for (std::size_t r = 0; r < count; ++r)
@@ -25,8 +25,8 @@ Dense columns_of(const float* rows, std::size_t stride, std::size_t count, std::
     return made;
 }
 
-// The class of an arc's length: arcs as long as the i-th bound and shorter than the next are i classes from the middle, to the left
-// or to the right. arbora.neural.network has the same bounds.
+// The class of an arc's length: arcs at least as long as the i-th bound and shorter than the next are i classes from the middle, to
+// the left or to the right. arbora.neural.network has the same bounds.
 constexpr int kBounds[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64};
 constexpr int kMiddle = static_cast<int>(std::size(kBounds));
 static_assert(2 * kMiddle + 1 == kLengthClasses);
@@ -44,13 +44,13 @@ std::size_t length_class(std::size_t head, std::size_t dep) {
     return static_cast<std::size_t>(head < dep ? kMiddle + distance : kMiddle - distance);
 }
 
-// Finite weights may still overflow; such scores say nothing.
+// Finite weights may still overflow; such scores are invalid.
 double finite(float score) {
     if (!std::isfinite(score)) reject("network: expected weights whose scores are finite, got a score of ", score);
     return double{score};
 }
 
-// What a thread keeps between sentences.
+// A thread's memory between sentences.
 struct TreeWork {
     Arena arena;
     std::vector<double> arcs;
@@ -62,7 +62,7 @@ struct TreeWork {
     }
 };
 
-// The thread's memory while it is used; a giant's is not kept, even after an exception.
+// The thread's memory while in use; released if it was very large, also after an exception.
 struct BorrowedWork {
     static constexpr std::size_t kKeep = std::size_t{64} << 20;
     TreeWork& work = TreeWork::mine();

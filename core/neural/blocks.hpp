@@ -9,7 +9,7 @@
 
 namespace arbora::neural {
 
-// body(begin, end): sentences from `begin` to `end`, neighbours with about kBlockRows rows together.
+// body(begin, end): sentences from `begin` to `end`, consecutive ones with about kBlockRows rows in total.
 template <class Body>
 void each_block(const States& states, int threads, Body body) {
     constexpr std::size_t kBlockRows = 256;

@@ -11,7 +11,7 @@ namespace arbora::neural {
 
 namespace {
 
-// The place of the largest score that is allowed, the first of several; masks of nothing allow all.
+// The place of the largest allowed score, the first of several; an empty mask allows all.
 std::int32_t best_of(const float* scores, std::size_t count, std::span<const std::uint8_t> allowed) {
     if (allowed.empty()) return static_cast<std::int32_t>(kernels().place_of_largest(scores, count));
     std::size_t best = count;
@@ -20,7 +20,7 @@ std::int32_t best_of(const float* scores, std::size_t count, std::span<const std
     return static_cast<std::int32_t>(best);
 }
 
-// A mask that allows nothing is as none.
+// A mask that allows nothing counts as no mask.
 std::span<const std::uint8_t> checked_mask(std::span<const std::uint8_t> mask, std::size_t count, const char* name) {
     if (!mask.empty() && mask.size() != count) reject(name, ": expected one for each of ", count, " labels, got ", mask.size());
     return std::all_of(mask.begin(), mask.end(), [](std::uint8_t allowed) { return allowed == 0; }) ? std::span<const std::uint8_t>() : mask;
@@ -28,7 +28,7 @@ std::span<const std::uint8_t> checked_mask(std::span<const std::uint8_t> mask, s
 
 }  // namespace
 
-// The arcs of some sentences' words. Most words have no dependents, so units of heads are computed once for each head.
+// The arcs of some sentences' words. Most words have no dependents, so head units are computed once per head.
 struct Network::Arcs {
     std::vector<std::size_t> words, rows, heads;  // [arcs]: numbers of words, rows of the states, places among head_rows
     std::vector<std::size_t> head_rows;           // of the states
@@ -107,7 +107,7 @@ void Network::labels(const States& states, std::span<const std::int32_t> heads, 
 
 void Network::best_labels(const States& states, std::span<const std::int32_t> heads, LabelMasks masks, int threads, std::int32_t* out) const {
     const auto root = checked_mask(masks.root, label_count_, "root_labels"), other = checked_mask(masks.other, label_count_, "other_labels");
-    // Most treebanks have one label below the root, which needs no scores.
+    // Most treebanks have only one label below the root, which needs no scores.
     const bool is_decided = std::count_if(root.begin(), root.end(), [](std::uint8_t allowed) { return allowed != 0; }) == 1;
     score_labels(states, heads, !is_decided, threads, [&](std::size_t word, const float* scores, std::int32_t head) {
         out[word] = best_of(scores, label_count_, head == 0 ? root : other);
@@ -127,7 +127,7 @@ void Network::score_outputs(const States& states, int threads, Visit visit) cons
     each_block(states, threads, [&](std::size_t begin, std::size_t end) {
         const std::size_t top = states.first[begin], count = states.first[end] - top;
         if (states.first_word(end) == states.first_word(begin)) return;
-        // Rows of roots are computed but not used, so they may start from any row.
+        // Rows of roots are computed but not used, so they may start at any row.
         std::vector<const float*> starts(count, states.type_rows->data());
         const auto row_of = [&](std::size_t s, std::size_t w) { return states.first[s] + 1 + w - top; };
         for (std::size_t s = begin; s < end; ++s)

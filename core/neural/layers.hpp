@@ -1,4 +1,5 @@
-// Layers of a network, forward only, in float32, or with weights in int8 (numeric/quantized.hpp). Weights come as PyTorch stores them: [outputs, inputs], row by row.
+// Layers of a network, forward only, in float32, or with weights in int8 (numeric/quantized.hpp). Weights have PyTorch's layout:
+// [outputs, inputs], row by row.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,7 @@ struct Matrix {
     const float* row(std::size_t r) const { return data + r * columns; }
 };
 
-// out = in · weightsᵀ + bias. Rows of `out` are padded to whole panels, the padding is 0.
+// out = in · weightsᵀ + bias. Rows of `out` are padded to whole panels; the padding is 0.
 class Dense {
 public:
     Dense() = default;
@@ -42,8 +43,8 @@ public:
     // out = in · weightsᵀ + each row's start; a start may be the row of `out` itself.
     void add(const float* in, std::size_t in_stride, std::size_t rows, const float* const* starts, float* out, std::size_t out_stride) const;
 
-    // From here on weights are int8, with a scale for each output, and `weight` may not be called. Each row of the inputs gets a scale
-    // of its own.
+    // Converts weights to int8, with a scale for each output; `weight` may not be called afterwards. Each row of the inputs gets
+    // its own scale.
     void quantize();
 
 private:
@@ -56,8 +57,8 @@ private:
     LargeVector<std::int32_t> offsets_;
 };
 
-// Where the tokens of some sentences, longest first, lie in arrays of rows, one per token: step t has rows steps[t] to steps[t + 1], the
-// t-th tokens of all sentences that have so many, in the order of the sentences.
+// The layout of the tokens of some sentences, longest first, in arrays with one row per token: step t has rows steps[t] to steps[t
+// + 1], the t-th tokens of all sentences that have one, in the order of the sentences.
 using Steps = std::span<const std::size_t>;
 
 // One direction of an LSTM over sentences of any lengths, without padding. Gates are in PyTorch's order: i, f, g, o. O(tokens · size²).
@@ -67,21 +68,21 @@ public:
     Lstm(Matrix recurrent, bool is_backward);
 
     static std::size_t width(std::size_t size) { return (size + 15) / 16 * 16; }
-    // Where gate `g` of unit `u` stands among the 4 · width(size) gates.
+    // The place of gate `g` of unit `u` among the 4 · width(size) gates.
     static std::size_t gate(std::size_t size, std::size_t g, std::size_t u) { return g * width(size) + u; }
 
     std::size_t size() const { return size_; }
     bool is_backward() const { return is_backward_; }
     void quantize() { recurrent_.quantize(); }
 
-    // What a run needs, to be used again by the next.
+    // The memory of a run, reused by the next.
     struct Workspace {
         UnsetVector<float> gates, cells;
         std::vector<const float*> starts;
     };
 
     // inputs(step, room, starts): the inputs' part of the gates of a step's rows, [4 · width] each, which may be in the row's own
-    // `room`. Steps are taken in order, or from the last to the first. out [tokens, stride] gets [width] per token.
+    // `room`. Steps are processed in order, or from the last to the first. out [tokens, stride] gets [width] per token.
     template <class Inputs>
     void run(Steps steps, Inputs&& inputs, float* out, std::size_t stride, Workspace& workspace) const;
 

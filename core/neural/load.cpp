@@ -1,4 +1,4 @@
-// Builds a network from its tensors, with checks.
+// Builds a network from its tensors and checks them.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -10,7 +10,7 @@ namespace arbora::neural {
 
 namespace {
 
-// One direction's weights, with units padded.
+// One direction's weights, with padded units.
 void place_gates(Matrix weights, const float* bias, std::size_t size, std::span<const std::size_t> input_of, Dense& into) {
     for (std::size_t g = 0; g < 4; ++g)
         for (std::size_t u = 0; u < size; ++u) {
@@ -64,7 +64,7 @@ void Network::quantize() {
         layer->quantize();
 }
 
-// The tables of the given tags; the first layer reads their embeddings after what depends on the word alone.
+// The tables of the given tags; the first layer reads their embeddings after the word's own features.
 std::vector<Matrix> Network::read_layers(WeightReader& read) {
     std::vector<Matrix> tag_tables;
     std::size_t input_size = types_.size();
@@ -98,7 +98,7 @@ std::vector<Matrix> Network::read_layers(WeightReader& read) {
     return tag_tables;
 }
 
-// Where the outputs of some LSTM layers, side by side, stand among the padded ones; or given states.
+// The places of the outputs of some LSTM layers, concatenated, among the padded ones; or of given states.
 std::vector<std::size_t> Network::state_places(std::size_t layers) const {
     std::vector<std::size_t> places;
     if (!reads_words()) {
@@ -111,7 +111,7 @@ std::vector<std::size_t> Network::state_places(std::size_t layers) const {
     return places;
 }
 
-// Turns the first layer's inputs into sums of rows: one per distinct word, one per tag, and that of the root.
+// Turns the first layer's inputs into sums of rows: one per distinct word, one per tag, and the root's.
 void Network::split_first_layer(WeightReader& read, const std::vector<Matrix>& tag_tables) {
     const std::size_t input_size = layers_[0][0].input.depth(), type_size = types_.size();
     const auto weight = [&](std::size_t g, std::size_t i) { return layers_[0][g / (4 * width_)].input.weight(g % (4 * width_), i); };
@@ -135,7 +135,7 @@ void Network::split_first_layer(WeightReader& read, const std::vector<Matrix>& t
     for (Direction& direction : layers_[0]) direction.input = Dense();
 }
 
-// The layers of all columns of tags side by side: what units add to the scores, and what distinct words add, with the biases.
+// The layers of all columns of tags, concatenated: the scores from units, and from distinct words, with the biases.
 void Network::read_outputs(WeightReader& read, const std::vector<std::string>& names) {
     if (names.empty()) return;
     const std::size_t units = read_from_states(read, "tags", 0, output_units_, layers_read_by_tags());
@@ -166,7 +166,7 @@ void Network::read_outputs(WeightReader& read, const std::vector<std::string>& n
     type_input_ = std::move(both);
 }
 
-// A layer over the outputs of some LSTM layers, `rows` of 0: any; how many outputs it has.
+// A layer over the outputs of some LSTM layers, `rows` of 0: any; returns its number of outputs.
 std::size_t Network::read_from_states(WeightReader& read, const std::string& name, std::size_t rows, Dense& made, std::size_t layers) const {
     const std::vector<std::size_t> places = state_places(layers);
     const Matrix weights = read.matrix(name + ".weight", rows, places.size());

@@ -2,8 +2,9 @@
 //
 //     i, f, o = sigmoid(gates), g = tanh(gate)      cell = i g + f cell'      state = o tanh(cell)
 //
-// where the gates are x W + state' U + b. The caller makes the products with x, before and after, for all tokens at once; here are
-// those with U, step by step. Tokens are packed: the first tokens of all sequences, longest first, then the second ones, and so on.
+// where the gates are x W + state' U + b. The caller computes the products with x, before and after, for all tokens at once; this
+// file computes those with U, step by step. Tokens are packed: the first tokens of all sequences, longest first, then the second
+// ones, and so on.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +29,8 @@ struct LstmArrays {
 // `gates` holds x W + b, and becomes the activated gates.
 void lstm_forward(PackedSequences sequences, const LstmArrays& arrays);
 
-// given: the gradient of the states, [tokens, size]. slopes: of the gates before their activations, [tokens, 4 · size]; before: the state
-// before each token, [tokens, size].
+// given: the gradient of the states, [tokens, size]. slopes: of the gates before their activations, [tokens, 4 · size]; before: the
+// state before each token, [tokens, size].
 void lstm_backward(PackedSequences sequences, const LstmArrays& arrays, const float* given, float* slopes, float* before);
 
 }  // namespace arbora::neural

@@ -13,10 +13,10 @@ namespace arbora::neural {
 
 namespace {
 
-// Sentences that one thread works on at a time: enough rows for a product at each step, few enough for the cache.
+// Sentences that one thread processes at a time: enough rows for a product at each step, few enough for the cache.
 constexpr std::size_t kGroupSentences = 48, kGroupRows = 2048;
 
-// Sentences in groups, the longest first, each with neighbours of like length.
+// Sentences in groups, the longest first, each with sentences of similar length.
 std::vector<std::vector<std::size_t>> groups_of(const States& states) {
     std::vector<std::size_t> order(states.sentences());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -33,7 +33,7 @@ std::vector<std::vector<std::size_t>> groups_of(const States& states) {
 
 }  // namespace
 
-// Multiplies the distinct words that are not known from earlier batches.
+// Multiplies the distinct words that are not cached from earlier batches.
 void Network::multiply_types(const Input& input, int threads, States& states) const {
     const WordTypes& types = input.distinct;
     const std::size_t stride = states.type_stride = type_input_.width();
@@ -51,7 +51,7 @@ void Network::multiply_types(const Input& input, int threads, States& states) co
     for (const std::int32_t type : input.types) states.type_of.push_back(place[static_cast<std::size_t>(type)]);
 }
 
-// Gives the states of some sentences their places.
+// Assigns places to the states of some sentences.
 States Network::lay_out(std::span<const std::int32_t> lengths, std::size_t words) const {
     States states;
     states.stride = layers_read_by_tags() * state_width_;
@@ -68,7 +68,7 @@ States Network::lay_out(std::span<const std::int32_t> lengths, std::size_t words
     return states;
 }
 
-// InputError where an input names rows that do not exist.
+// Throws InputError if an input names rows that do not exist.
 void Network::check(const Input& input) const {
     types_.check(input.distinct);
     check_rows(input.types, input.distinct.size(), "types");
@@ -80,10 +80,10 @@ void Network::check(const Input& input) const {
     }
 }
 
-// InputError unless a network of these sizes made the states.
+// Throws InputError unless a network of these sizes made the states.
 void Network::check(const States& states) const {
     const bool fits = states.stride == layers_read_by_tags() * state_width_ && states.type_stride == type_input_.width();
-    if (!fits) reject("states: expected those of this network, got another's");
+    if (!fits) reject("states: expected states of this network, got another's");
 }
 
 // The rows of some sentences, longest first, step by step.
@@ -104,7 +104,7 @@ struct Network::Group {
     }
 
     std::size_t rows() const { return places.size(); }
-    // from [rows, size]; `begin`: where they stand in a row of the states.
+    // from [rows, size]; `begin`: their place in a row of the states.
     void copy_back(const float* from, std::size_t size, std::size_t begin, States& states) const {
         for (std::size_t r = 0; r < rows(); ++r) std::copy_n(from + r * size, size, states.rows->data() + places[r] * states.stride + begin);
     }
@@ -145,7 +145,7 @@ void Network::run_lstm(const Input& input, std::span<const std::size_t> sentence
     group.copy_back(here.data(), stride, states.last, states);
 }
 
-// The inputs' part of a node's gates from `begin` on, in the first layer; `room` may be used for them.
+// The inputs' part of a node's gates from `begin` on, in the first layer; may use `room`.
 const float* Network::first_gates(const Input& input, const States& states, std::int64_t word, std::size_t begin, float* room) const {
     if (word < 0) return root_gates_.data() + begin;
     const auto w = static_cast<std::size_t>(word);

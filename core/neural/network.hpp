@@ -1,7 +1,7 @@
 // The network of a neural parser, forward only: from words to scores of arcs, labels and tags, or to the best of each.
 //
-//   x        word embedding, character features, rectified projection of the word vector, embeddings of given tags. The root has a vector
-//            of its own.
+//   x        word embedding, character features, rectified projection of the word vector, embeddings of given tags. The root has its
+//            own vector.
 //   s        bidirectional LSTM of several layers over root and words; or given, by an encoder elsewhere. Then there are no tensors of x
 //            and of the LSTM, but one for the state of the root.
 //   arcs     score(h, d) = dep(s_d)ᵀ U head(s_h) + uᵀ head(s_h) + b_c + H_c head(s_h) + D_c dep(s_d)
@@ -10,17 +10,19 @@
 //   siblings score(h, d, s) = sum over k of head''_k(s_h) dep''_k(s_d) sib''_k(s_s), where there are tensors sibling_*
 //   labels   score(l | h, d) = L_l [head'(s_h) ∘ dep'(s_d); head'(s_h); dep'(s_d)] + c_l, tensors labels.weight and labels.bias
 //   tags     one linear layer for each column over tags(s'_d), and one over x without given tags (tensors output.NAME.words);
-//            s': the states of the last two LSTM layers (of the only one), side by side, or s where it is given; tags: one layer, leaky
-//            rectifier. Where s is given there is no layer over x.
+//            s': the states of the last two LSTM layers (of the only one), concatenated, or s if it is given; tags: one layer, leaky
+//            rectifier. If s is given there is no layer over x.
 //
-// Whatever multiplies x becomes a sum of rows: each distinct word is multiplied by the weights once per batch, or less often
-// (type_cache.hpp), and each given tag once per network. O(words · size²), with O(n² · size) for the arcs of a sentence and O(n³ · rank) for its siblings.
+// Multiplications of x become sums of rows: each distinct word is multiplied by the weights at most once per batch
+// (type_cache.hpp), and each given tag once per network. O(words · size²), with O(n² · size) for the arcs of a sentence and O(n³ ·
+// rank) for its siblings.
 //
-// Tensors are float32, or int8 with scales for their rows (weight_reader.hpp). How they are stored says nothing of the arithmetic:
-// it is float32 unless `quantized` is set. Then each matrix of weights is kept in int8 with a scale for each output, float32 tensors
-// being rounded on the way in; inputs of a layer are rounded row by row, and products are summed in int32 (numeric/quantized.hpp). The
-// product of heads and dependents that gives arcs, the sums of siblings, LSTM cells and embeddings stay float32. Plain AVX2 and SSE2 are
-// faster in int8 than in float32 (docs/performance.md), so there is no fallback to float32 arithmetic.
+// Tensors are float32, or int8 with scales for their rows (weight_reader.hpp). The storage format does not determine the
+// arithmetic: it is float32 unless `quantized` is set. Then each matrix of weights is kept in int8 with a scale for each output,
+// and float32 tensors are rounded on loading; inputs of a layer are rounded row by row, and products are summed in int32
+// (numeric/quantized.hpp). The product of heads and dependents that gives arcs, the sums of siblings, LSTM cells and embeddings
+// stay float32. Plain AVX2 and SSE2 are faster in int8 than in float32 (docs/performance.md), so there is no fallback to float32
+// arithmetic.
 //
 // No result depends on the number of threads or on the other sentences of a batch.
 #pragma once
@@ -47,7 +49,7 @@ namespace arbora::neural {
 // Arcs to the left, none (unused) and to the right, by length; arcs.cpp has the bounds.
 inline constexpr std::size_t kLengthClasses = 29;
 
-// Sentences: their words are numbers of distinct words, which have features.
+// Sentences: their words are ids of distinct words, which have features.
 struct Input {
     std::span<const std::int32_t> lengths;  // [sentences], in words
     std::span<const std::int32_t> types;    // [words], places in distinct
@@ -55,7 +57,7 @@ struct Input {
     std::vector<std::span<const std::int32_t>> tags;  // [columns][words], rows of the columns' tables
 };
 
-// What the LSTM, or another encoder, says of the root and the words of each sentence.
+// The states of the root and the words of each sentence, from the LSTM or another encoder.
 struct States {
     std::vector<std::size_t> first;  // [sentences + 1], rows; the root's comes first
     std::shared_ptr<UnsetVector<float>> rows;  // [words + sentences, stride]: the layer below the last, where there is one, then the last
@@ -74,14 +76,14 @@ struct States {
     const float* type_row(std::size_t word) const { return type_rows->data() + type_of[word] * type_stride; }
 };
 
-// Which labels arcs may have, [labels] each, not 0 where allowed; empty, or nothing allowed: all.
+// The labels that arcs may have, [labels] each, nonzero if allowed; empty, or nothing allowed: all.
 struct LabelMasks {
     std::span<const std::uint8_t> root, other;  // arcs from the root, all other arcs
 };
 
 class Network {
 public:
-    // `quantized`: multiply in int8. InputError where tensors are missing, or their shapes or values do not fit.
+    // `quantized`: multiply in int8. Throws InputError if tensors are missing, or their shapes or values are invalid.
     Network(const Tensors& tensors, VectorTable vectors, const std::vector<std::string>& outputs, bool quantized);
 
     std::size_t tag_columns() const { return tags_.size(); }
@@ -91,9 +93,9 @@ public:
     std::size_t parameters() const { return parameters_; }
     bool has_siblings() const { return sibling_rank_ > 0; }
 
-    // Whether it has an LSTM over words: then `encode` gives states, otherwise `given`.
+    // Whether it has an LSTM over words: then use `encode`, otherwise `given`.
     bool reads_words() const { return !layers_.empty(); }
-    // InputError where the input names rows that do not exist.
+    // Throws InputError if the input names rows that do not exist.
     States encode(const Input& input, int threads) const;
     // lengths [sentences], in words; rows [words, state_size()]: the states of all words.
     States given(std::span<const std::int32_t> lengths, std::span<const float> rows) const;
@@ -101,8 +103,8 @@ public:
 
     // out[sentence] [n + 1, n + 1] gets the scores of arcs [head, dep]; column 0 and the diagonal are 0.
     void arcs(const States& states, int threads, std::span<double* const> out) const;
-    // out[sentence] [n + 1, n + 1, n + 1] gets the scores of siblings [head, dep, sibling], 0 where there is no such arc; the sibling
-    // that is the head stands for none.
+    // out[sentence] [n + 1, n + 1, n + 1] gets the scores of siblings [head, dep, sibling], 0 if there is no such arc; sibling ==
+    // head means none.
     void siblings(const States& states, int threads, std::span<double* const> out) const;
     // out [words, labels]: the scores of the labels of the words' arcs from `heads` [words].
     void labels(const States& states, std::span<const std::int32_t> heads, int threads, float* out) const;
@@ -111,8 +113,8 @@ public:
     // out [words, output_size(which)].
     void outputs(const States& states, std::size_t which, int threads, float* out) const;
 
-    // out [words]: the heads of each sentence's best tree by its arcs, as `argmax` finds it. given [words] or empty: the head that a
-    // word must have, -1 for any. NoTreeError, which names the sentence, where those heads leave no tree.
+    // out [words]: the heads of each sentence's best tree by its arcs, like `argmax`. given [words] or empty: required heads, -1
+    // for any. Throws NoTreeError, which names the sentence, if those heads leave no tree.
     void trees(const States& states, Trees trees, Roots roots, std::span<const std::int32_t> given, int threads, std::int32_t* out) const;
     // out [words]: the best label of the words' arcs; ties go to the lowest.
     void best_labels(const States& states, std::span<const std::int32_t> heads, LabelMasks masks, int threads, std::int32_t* out) const;

@@ -1,8 +1,8 @@
-// What word types are multiplied to, kept between batches: a few thousand frequent words make up most of any text.
+// Products of word types, kept between batches: a few thousand frequent words make up most of any text.
 //
-// A type is known by all that its row depends on: the rows of its word and vector, and its characters. Memory is bounded: types are
-// kept in two generations, and when the younger one is full, it replaces the older one; a type that is met again in the older one
-// moves to the younger. Rows are kept as they were computed, so results do not depend on what was parsed before.
+// The key of a type is everything its row depends on: the rows of its word and vector, and its characters. Memory is bounded: types
+// are kept in two generations, and a full younger one replaces the older one. A type found in the older one moves to the younger.
+// Rows are kept as computed, so results do not depend on earlier batches.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ public:
     explicit TypeCache(std::size_t width) : width_(width), capacity_(kBytes / 2 / (width * sizeof(float)) + 1) {}
 
     // out [types, width] gets the known types' rows from its end on; place[type]: the row. Returns the other types, in order: they
-    // have the first rows.
+    // get the first rows.
     std::vector<std::size_t> look_up(const WordTypes& types, float* out, std::vector<std::size_t>& place) {
         const std::lock_guard lock(mutex_);
         std::vector<std::size_t> unknown;
@@ -76,7 +76,7 @@ private:
         return found == old_.row_of.end() ? nullptr : insert(key, old_.rows.data() + found->second * width_);
     }
 
-    // `row` may be one of the older generation's, whose memory the younger one takes over when it is full.
+    // `row` may belong to the older generation, whose memory the younger one takes over when it is full.
     const float* insert(const std::string& key, const float* row) {
         if (young_.row_of.size() == capacity_) {
             std::swap(young_, old_);

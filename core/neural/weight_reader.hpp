@@ -27,7 +27,7 @@ using Tensors = std::map<std::string, Tensor, std::less<>>;
 
 using Shape = std::vector<std::size_t>;
 
-// The size of a table that is computed from tensors. Small tensors may ask for a huge one; that is a damaged model, not a reason to
+// The size of a table that is computed from tensors. Small tensors may require a huge one; that is a damaged model, not a reason to
 // run out of memory.
 inline std::size_t table_size(const std::string& name, std::initializer_list<std::size_t> sizes) {
     constexpr std::size_t kLargest = std::size_t{1} << 30;
@@ -44,11 +44,12 @@ public:
     explicit WeightReader(const Tensors& tensors) : tensors_(tensors) {}
 
     bool has(const std::string& name) const { return tensors_.contains(name); }
-    // How many numbers were taken.
+    // The count of numbers read.
     std::size_t taken() const { return taken_; }
 
-    // InputError unless the tensor is there, has the expected shape (0: any size above 0) and finite numbers. A tensor NAME in int8 is
-    // multiplied by the scales of its rows, float32: NAME.scales has the tensor's shape without its last axis, or its last axes.
+    // Throws InputError unless the tensor exists, has the expected shape (0: any size above 0) and finite numbers. A tensor NAME in
+    // int8 is multiplied by the scales of its rows, float32: NAME.scales has the tensor's shape without its last axis, or its last
+    // axes.
     const float* take(const std::string& name, const Shape& expected, Shape* shape = nullptr) {
         const Tensor& tensor = find(name);
         bool fits = tensor.shape.size() == expected.size();
@@ -83,7 +84,7 @@ private:
         if (tensor.data == nullptr) reject("network: ", name, ": expected float32, got int8");
         const std::size_t count = size_of(tensor.shape);
         for (std::size_t i = 0; i < count; ++i)
-            if (!std::isfinite(tensor.data[i])) reject("network: ", name, ": expected finite numbers, got another at ", i);
+            if (!std::isfinite(tensor.data[i])) reject("network: ", name, ": expected finite numbers, got another value at ", i);
         return tensor.data;
     }
 

@@ -64,7 +64,7 @@ void WordTypeEncoder::check(const WordTypes& types) const {
     }
 }
 
-// Characters come with boundary marks; a convolution sees nothing beyond them.
+// Characters include boundary marks; a convolution reads nothing beyond them.
 void WordTypeEncoder::character_features(std::span<const std::int32_t> characters, float* out) const {
     std::vector<float> sums;
     for (const Convolution& convolution : convolutions_) {

@@ -1,5 +1,5 @@
-// The part of a network's input that depends on the word alone: its embedding, character features and the rectified
-// projection of its vector, one after the other.
+// The part of a network's input that depends on the word alone: its embedding, character features and the rectified projection of
+// its vector, concatenated.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ namespace arbora::neural {
 
 class WeightReader;
 
-// InputError unless all numbers are below `count`.
+// Throws InputError unless all numbers are below `count`.
 inline void check_rows(std::span<const std::int32_t> rows, std::size_t count, const char* what) {
     for (const std::int32_t row : rows)
         if (row < 0 || static_cast<std::size_t>(row) >= count) reject(what, ": expected numbers below ", count, ", got ", row);
 }
 
-// Fixed word vectors, one byte per number: row r is scales[r] · values[r]. Row 0 stands for no vector.
+// Fixed word vectors, one byte per number: row r is scales[r] · values[r]. Row 0 means no vector.
 struct VectorTable {
     std::vector<std::int8_t> values;
     std::vector<float> scales;
@@ -50,7 +50,7 @@ public:
     // Numbers per word.
     std::size_t size() const { return input_size_; }
 
-    // InputError where types name rows that do not exist.
+    // Throws InputError if types name rows that do not exist.
     void check(const WordTypes& types) const;
     // The chosen types, [chosen, size()].
     UnsetVector<float> encode(const WordTypes& types, std::span<const std::size_t> chosen) const;

@@ -1,4 +1,4 @@
-// Memory of the encoder, kept between batches: fresh pages cost more than filling them.
+// The encoder's memory, kept between batches: fresh pages cost more than filling them.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace arbora::neural {
 
-// What one thread needs for groups of sentences.
+// One thread's memory for groups of sentences.
 struct Workspace {
     UnsetVector<float> here, below, inner;
     Lstm::Workspace lstm;
@@ -21,7 +21,7 @@ struct Workspace {
     std::size_t bytes() const { return (here.capacity() + below.capacity() + inner.capacity()) * sizeof(float); }
 };
 
-// Arrays that are reused by later batches: an array comes back when its last owner is gone. Made by std::make_shared.
+// Arrays that later batches reuse: an array returns when its last owner is gone. Made by std::make_shared.
 class ArrayPool : public std::enable_shared_from_this<ArrayPool> {
 public:
     using Array = UnsetVector<float>;
