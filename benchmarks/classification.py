@@ -1,13 +1,13 @@
-"""What classifiers cost: five passes over 50,000 examples of 300 features, 90 classes, every update rule.
+"""Cost of classifiers: five passes over 50,000 examples of 300 features, 90 classes, every update rule.
 
     python benchmarks/classification.py             # some CPU minutes
     python benchmarks/classification.py --quick     # 5,000 examples: a first look
-    python benchmarks/classification.py --check     # exit status 1 when the bar is missed
-    python benchmarks/classification.py --accuracy  # how well they do, cross-validated on real tasks; minutes
+    python benchmarks/classification.py --check     # exit status 1 if the limit is missed
+    python benchmarks/classification.py --accuracy  # accuracy, cross-validated on real tasks; minutes
 
-The examples are invented: some features hint at the class, most do not, and one class in twenty is wrong. The
-bar: no learner takes more than two CPU minutes for all five passes, on one thread. Those that weigh several
-classes weigh all of them. Prints Markdown.
+The examples are synthetic: some features indicate the class, most do not, and one class in twenty is wrong.
+The limit: no learner takes more than two CPU minutes for all five passes, on one thread. Learners of several
+classes compare all of them. Prints Markdown.
 
 `--accuracy` needs the training data of UD_English-EWT and UD_Hungarian-Szeged, in $ARBORA_DATA or
 ../shared/data; see `classification_tasks`.
@@ -66,8 +66,8 @@ CHOICES: list[tuple[str, dict[str, Any]]] = [
 """For `--accuracy`: learners at their defaults, then others; k = 100: all classes."""
 
 
-def invented(count: int, seed: int) -> tuple[SparseRows, NDArray[np.int64]]:
-    """Rows and their classes; what hints at a class is the same for every seed."""
+def synthetic(count: int, seed: int) -> tuple[SparseRows, NDArray[np.int64]]:
+    """Rows and their classes; every seed uses the same informative features."""
     hints = np.random.default_rng(0).integers(0, COLUMNS, (CLASSES, HINTS_OF_A_CLASS))
     rng = np.random.default_rng(seed)
     classes = rng.integers(0, CLASSES, count)
@@ -82,8 +82,8 @@ def invented(count: int, seed: int) -> tuple[SparseRows, NDArray[np.int64]]:
 
 def measured(examples: int) -> Iterator[tuple[str, float, float]]:
     """Each rule's name, CPU seconds and test error."""
-    rows, classes = invented(examples, seed=1)
-    test_rows, test_classes = invented(TEST_EXAMPLES, seed=2)
+    rows, classes = synthetic(examples, seed=1)
+    test_rows, test_classes = synthetic(TEST_EXAMPLES, seed=2)
     for rule, (learner, parameters) in RULES.items():
         begin = time.process_time()
         classifier = OnlineClassifier(learner, parameters=parameters, epochs=PASSES).fit(rows, classes)
@@ -92,7 +92,7 @@ def measured(examples: int) -> Iterator[tuple[str, float, float]]:
 
 
 def print_accuracies() -> int:
-    """The table of `--accuracy`; 1 where there is no data."""
+    """Print the table of `--accuracy`; 1 if there is no data."""
     missing = [name for name in SENTENCES if not (DATA / name).exists()]
     if missing:
         print(f"classification: no {missing[0]} in {DATA}; set ARBORA_DATA", file=sys.stderr)
@@ -101,7 +101,7 @@ def print_accuracies() -> int:
     print(f"| learner | {' | '.join(made)} |\n|---|{'---|' * len(made)}")
     for learner, parameters in CHOICES:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that nothing was learned is to be seen
+            warnings.simplefilter("ignore")  # the table shows that nothing was learned
             cells = [f"{100 * accuracy(task, learner, parameters):.1f}" for task in made.values()]
         settings = ", ".join(f"{name} {value}" for name, value in parameters.items())
         print(f"| `{learner}` {settings} | {' | '.join(cells)} |", flush=True)
@@ -109,10 +109,10 @@ def print_accuracies() -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the table; with --check, say whether the bar is met."""
+    """Print the table; with --check, return 1 if the limit is missed."""
     parser = argparse.ArgumentParser(description="CPU time of classifiers.")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_EXAMPLES:,} examples")
-    parser.add_argument("--check", action="store_true", help="exit status 1 when the bar is missed")
+    parser.add_argument("--check", action="store_true", help="exit status 1 if the limit is missed")
     parser.add_argument("--accuracy", action="store_true", help="cross-validated, on real tasks")
     options = parser.parse_args(arguments)
     if options.accuracy:

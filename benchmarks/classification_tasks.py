@@ -1,4 +1,4 @@
-"""Tasks to choose parameters of classifiers on: tags and a parser's actions, of training data alone.
+"""Tasks for choosing parameters of classifiers: tags and a parser's actions, from training data alone.
 
 Tags of words from two features, and from eleven; actions of the arc-eager system from its compact features,
 and from all their pairs, with values of 1 and with rows of length 1.
@@ -45,7 +45,7 @@ def tasks(data: Path) -> dict[str, Task]:
 
 
 def tags(sentences: Sequence[Sentence], *, few: bool) -> Task:
-    """A word and the one before it; more about both, and the one after."""
+    """Features of a word and the previous one; more of both, and of the next one."""
     examples = []
     for sentence in sentences:
         words = ["", *(word.form for word in sentence), ""]
@@ -56,7 +56,7 @@ def tags(sentences: Sequence[Sentence], *, few: bool) -> Task:
 
 
 def more(before: str, word: str, after: str) -> Iterator[str]:
-    """Ends, beginnings and neighbours."""
+    """Suffixes, prefixes and neighbours."""
     yield f"after={after.lower()}"
     yield f"both={before.lower()} {word.lower()}"
     yield from (f"end{n}={word[-n:]}" for n in (1, 2, 3))
@@ -67,7 +67,7 @@ def more(before: str, word: str, after: str) -> Iterator[str]:
 
 
 def states(sentences: Sequence[Sentence]) -> Task:
-    """States on the way to right trees, and what to do there."""
+    """States on the path to gold trees, with their gold actions."""
     material = cast("Any", SimpleNamespace(train=sentences, format="conllu", roots="single"))
     actions = Actions.of(material, "nivre-v1", RELATIONS)
     hashes = actions.hashes.astype(np.int64)
@@ -77,7 +77,7 @@ def states(sentences: Sequence[Sentence]) -> Task:
 
 
 def accuracy(task: Task, learner: str, parameters: Mapping[str, Any]) -> float:
-    """The share of examples that are right when they are held out."""
+    """Accuracy on held-out examples."""
     rows, wanted = task
     folds = np.array_split(np.random.default_rng(1).permutation(len(rows)), FOLDS)
     right = 0

@@ -1,10 +1,10 @@
-"""How good probabilities are on UD_English-EWT: log-linear training, calibration, minimum risk, combination.
+"""Quality of probabilities on UD_English-EWT: log-linear training, calibration, minimum risk, combination.
 
-    python benchmarks/confidence.py                 # trains six parsers that are not cached, 9 CPU minutes
-    python benchmarks/confidence.py --anew          # trains them in any case
-    python benchmarks/confidence.py --quick         # 2 epochs each, for a first look: no bars
+    python benchmarks/confidence.py                 # trains six parsers unless cached, 9 CPU minutes
+    python benchmarks/confidence.py --anew          # trains them even if cached
+    python benchmarks/confidence.py --quick         # 2 epochs each, for a first look: no limits
     python benchmarks/confidence.py --json > figures.json
-    python benchmarks/confidence.py --check         # exit status 1 when a bar is missed
+    python benchmarks/confidence.py --check         # exit status 1 if a limit is missed
 
 All on dev: gold tags, all tokens, whole labels. The best epoch of each parser was chosen on the same dev set.
 Calibration is measured twice: with the temperatures in the model, which were fitted on that dev set, too, and
@@ -39,7 +39,7 @@ from arbora.search.request import Decode
 from arbora.types import weights_of
 
 MARGIN, PROBABLE = "", "adagrad"  # "": the default learner
-# With pruners that leave many heads: where few are left, the parsers have less to disagree about.
+# Pruners keep many heads here: with few heads left, the parsers disagree less.
 THREE = (Arbora(2, "", "margin"), Arbora(2, PROBABLE, "margin"), Arbora(2, "mira", "margin"))
 """Trained differently: to be averaged."""
 FEW = (Arbora(2), Arbora(2, PROBABLE), Arbora(2, "mira"))
@@ -75,7 +75,7 @@ class Measurements:
         return {"uas": 100 * float(np.mean(right)), "las": 100 * float(np.mean(named))}
 
     def log_linear(self) -> list[Line]:
-        """The log-linear parser against those with margins, first order."""
+        """The log-linear parser against margin-based ones, first order."""
         margin = {s: self.scores(s)["las"] for s in SYSTEMS if s.order == 1 and s.learner != PROBABLE}
         best = max(margin.values())
         ours = self.scores(Arbora(1, PROBABLE))["las"]
@@ -85,7 +85,7 @@ class Measurements:
         return lines
 
     def calibration(self) -> list[Line]:
-        """ECE of heads, with the model's temperatures and with those of the other half."""
+        """ECE of heads, with the model's temperatures and with those of the other half of dev."""
         lines = []
         for system in self.parsers:
             found = self.parsers[system].confidence(self.columns)
@@ -105,7 +105,7 @@ class Measurements:
         return lines
 
     def minimum_risk(self) -> list[Line]:
-        """What minimum-risk decoding gains."""
+        """The gain of minimum-risk decoding."""
         return [
             line(
                 "minimum risk less argmax",
@@ -118,7 +118,7 @@ class Measurements:
         ]
 
     def combination(self) -> list[Line]:
-        """What the average of three parsers gains over the best of them."""
+        """The gain of the average of three parsers over the best of them."""
         return [*self._combined(FEW, "few heads left", None), *self._combined(THREE, "many heads left", GAIN)]
 
     def _combined(self, systems: tuple[Arbora, ...], name: str, bar: Bar | None) -> list[Line]:
@@ -132,7 +132,7 @@ class Measurements:
         return lines
 
     def passes(self) -> list[Line]:
-        """A pass over train that gives the gradient, against one that parses; CPU time, best of three."""
+        """The cost of a gradient over train, against parsing train; CPU time, best of three."""
         return [
             line(
                 "gradient pass / parsing pass",
@@ -169,7 +169,7 @@ def _cpu(work: Callable[[], object]) -> float:
 
 
 def held_out_ece(parser: Parser, columns: Columns) -> float:
-    """ECE of heads on each half of the sentences, with temperatures that were fitted on the other."""
+    """ECE of heads on each half of the sentences, with temperatures fitted on the other half."""
     sentences = list(columns.sentences())
     sure, right = [], []
     for half in (0, 1):
@@ -193,7 +193,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--anew", action="store_true", help="train even what is in the cache")
     parser.add_argument("--quick", action="store_true", help="short trainings, for a first look")
     parser.add_argument("--json", action="store_true", help="figures as JSON on stdout")
-    parser.add_argument("--check", action="store_true", help="exit status 1 when a bar is missed")
+    parser.add_argument("--check", action="store_true", help="exit status 1 if a limit is missed")
     return parser.parse_args()
 
 

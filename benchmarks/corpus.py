@@ -1,16 +1,16 @@
-"""Parsing corpora: processes, threads and Ray actors side by side, memory, and the books of large corpora.
+"""Parsing corpora: processes, threads and Ray actors, memory, and the bookkeeping of large corpora.
 
     python benchmarks/corpus.py                      # speed and scale, some minutes on two cores
     python benchmarks/corpus.py --only speed --json
     python benchmarks/corpus.py --only memory        # 1 and 20 million words: ten minutes
-    python benchmarks/corpus.py --check              # exit status 1 when a bar is missed
+    python benchmarks/corpus.py --check              # exit status 1 if a limit is missed
 
-speed   The bundled model on the raw text of UD_English-EWT train, repeated. Words per second by the clock,
-        from the moment when each worker has done its first shard to the end.
-books   Seconds that a shard costs beside parsing, with a parser that does nothing; and its share of the time
-        of a shard of 4 MB, at the speed of one process.
+speed   The bundled model on the raw text of UD_English-EWT train, repeated. Words per second of elapsed
+        time, from the moment when each worker has finished its first shard.
+books   Seconds per shard besides parsing, with a parser that does nothing; and their share of the time of a
+        shard of 4 MB, at the speed of one process.
 scale   200,000 files are listed, planned and "parsed" by the same parser, then the run is resumed.
-memory  The largest resident set of the process that hands out shards, and of its workers.
+memory  The largest resident set of the process that assigns shards, and of its workers.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ BARS = {
 
 
 class Clock(Observer):
-    """When each shard was done."""
+    """The time at which each shard was finished."""
 
     def __init__(self) -> None:
         self.times: list[float] = []
@@ -64,7 +64,7 @@ class Clock(Observer):
 
 
 class InstantWorkers(Workers):
-    """A parser that does nothing: it writes an empty output and its line in the journal."""
+    """A parser that does nothing: it writes an empty output and a line in the journal."""
 
     name = "instant"
 
@@ -247,7 +247,7 @@ def main() -> int:
     values: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if "scale" in wanted:  # first: it reports the largest resident set of this process
+        if "scale" in wanted:  # runs first: it reports the largest resident set of this process
             found["scale"] = scale_rows(folder)
         if "speed" in wanted or "books" in wanted:
             found["speed"] = speed_rows(folder)

@@ -1,14 +1,13 @@
-"""Ways to parse trees with crossing arcs, on dev sets: flattened or pseudo-projective trees, re-attachment.
+"""Ways to parse non-projective trees, on dev sets: flattened or pseudo-projective trees, re-attachment.
 
     python benchmarks/crossing.py                   # three treebanks in $ARBORA_DATA, 5 epochs each
     python benchmarks/crossing.py --epochs 10 --only Danish
     python benchmarks/crossing.py --parser cube     # third order by cube pruning
     python benchmarks/crossing.py --json > figures.json
 
-Second-order parsers unless told otherwise, gold tags, all tokens, whole labels, one thread. Where a treebank
-has no dev set, every tenth sentence of its training set is held out. The best epoch is chosen on the same
-sentences. Of arcs that cross (the non-projective ones) there is the share of the treebank's that have the
-right head, and the share of the parser's that are right.
+Second-order parsers by default, gold tags, all tokens, whole labels, one thread. If a treebank has no dev
+set, every tenth sentence of its training set is held out. The best epoch is chosen on the same sentences. For
+non-projective arcs the table has recall and precision of heads.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 def read_parts(folder: Path, train_name: str, dev_name: str | None) -> tuple[Columns, Columns]:
-    """What to train on and what to judge on."""
+    """The training set and the evaluation set."""
     columns = read_columns(folder / train_name)
     if dev_name is not None:
         return columns, read_columns(folder / dev_name)
@@ -59,12 +58,12 @@ def read_parts(folder: Path, train_name: str, dev_name: str | None) -> tuple[Col
 
 
 def crossing_arcs(heads: np.ndarray, columns: Columns) -> np.ndarray:
-    """Which words' arcs are non-projective."""
+    """The words whose arcs are non-projective."""
     return np.array(measure_trees(heads, columns.offsets)[0], dtype=np.bool_)
 
 
 def judge(trained: Trained, dev: Columns) -> dict[str, float]:
-    """Scores of a parser, its speed, and how it fares with crossing arcs."""
+    """Scores of a parser, its speed, and its scores on non-projective arcs."""
     start = time.process_time()
     heads, _ = trained.parser.trees(dev)
     seconds = time.process_time() - start

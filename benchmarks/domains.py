@@ -1,4 +1,4 @@
-"""A model on treebanks that it was not trained on: accuracy, and whether its probabilities still hold.
+"""A model on treebanks that it was not trained on: accuracy and calibration.
 
     python benchmarks/domains.py UD_English-GUM/en_gum-ud-dev.conllu UD_English-PUD/en_pud-ud-test.conllu
     python benchmarks/domains.py --model my.arbora other.conllu --json

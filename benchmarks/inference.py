@@ -1,17 +1,16 @@
-"""Speed of arbora.inference beside its peers: microseconds per sentence, one thread, one run.
+"""Speed of arbora.inference and other libraries: microseconds per sentence, one thread, one run.
 
     python benchmarks/inference.py                      # everything
     python benchmarks/inference.py --quick              # fewer rounds and sizes, for a first look
     python benchmarks/inference.py --only projective --sizes 20 40
     python benchmarks/inference.py --json > figures.json
-    python benchmarks/inference.py --check              # exit status 1 when a bar is missed
+    python benchmarks/inference.py --check              # exit status 1 if a limit is missed
 
-Ours and the peers take turns on the same sentences, and the best of several rounds counts, so
-that a busy machine hurts both alike; the lengths that have bars are measured again when everything
-else is done, since a machine may be busy for longer than a row takes. Ours is called on lists of
-float64 arrays; the peers in their fastest mode (inference_peers.py); each on as many sentences at a
-time as suit it best. Peers that are not installed are named, and the bar is then judged by the
-reference figures in inference_rows.py alone.
+Arbora and the peers take turns on the same sentences, and the best of several rounds counts, so a
+busy machine affects all alike. Lengths with limits are measured again at the end, because a machine
+may be busy for longer than a row takes. Arbora is called on lists of float64 arrays, the peers in
+their fastest mode (inference_peers.py), each with its best batch size. Missing peers are named, and
+then the reference figures in inference_rows.py alone determine the limit.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-# Before numpy loads: LAPACK too gets one thread.
+# Before numpy loads, so that LAPACK gets one thread, too.
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["MKL_NUM_THREADS"] = "1"
@@ -39,12 +38,12 @@ from rich.console import Console
 from rich.table import Table
 
 SIZES = (10, 20, 40, 80, 160)
-LONG_SIZES = (500, 1000)  # for rows that ask for them, and for peers quick enough to be asked
+LONG_SIZES = (500, 1000)  # for rows with long sentences, and for peers that are fast enough
 SENTENCES = 128
 ROW = {row.name: row for row in ROWS}
-BATCH_BYTES = 2e8  # second-order scores are large: fewer sentences then
-SHORTEST_TIME, LONGEST_RUN = 0.01, 0.4  # seconds: to time at least, and for a batch at most
-HOPELESS = 2.0  # seconds per sentence beyond which a peer is not asked for longer sentences
+BATCH_BYTES = 2e8  # second-order scores are large, so fewer sentences
+SHORTEST_TIME, LONGEST_RUN = 0.01, 0.4  # seconds: minimum per timing, maximum per batch
+HOPELESS = 2.0  # seconds per sentence; slower peers skip longer sentences
 
 
 @dataclass
@@ -58,7 +57,7 @@ class Line:
     peers: dict[str, float]
     missing: dict[str, str]
     reference: float | None
-    factor: float | None  # None where no bar is set
+    factor: float | None  # None: no limit
     ratio: float | None  # fastest of peers and reference, divided by ours
 
     @property
@@ -103,10 +102,10 @@ def seconds(run: Run) -> float:
 
 
 class Contender:
-    """Something to time, on the batch size that suits it best.
+    """A timed call, on its best batch size.
 
-    The batch doubles while that makes a sentence cheaper: torch libraries like large ones, others
-    what stays in the caches. Two sizes in a row without a gain end the search.
+    The batch doubles while that makes a sentence cheaper: torch libraries are fastest on large ones,
+    others on batches that fit the caches. Two sizes in a row without a gain end the search.
     """
 
     def __init__(self, prepare: Callable[[Problem], Run], problem: Problem) -> None:
@@ -154,7 +153,7 @@ def measure(row: Row, kind: str, n: int, rounds: int, hopeless: set[tuple[str, s
             contenders[name] = Contender(adapter, problem)
         except ImportError:
             missing[name] = "not installed"
-        except Exception as error:  # a peer's own failure is a finding, not ours to hide
+        except Exception as error:  # report a peer's failure instead of hiding it
             missing[name] = f"failed: {type(error).__name__}: {error}"[:80]
     for _ in range(rounds):
         for contender in contenders.values():
@@ -166,7 +165,7 @@ def measure(row: Row, kind: str, n: int, rounds: int, hopeless: set[tuple[str, s
 
 
 def better(row: Row, first: Line, second: Line) -> Line:
-    """Of two measurements of one line, the best of everyone."""
+    """The better figures of two measurements of one line."""
     times = {"ours": min(first.ours, second.ours)}
     for name in first.peers | second.peers:
         times[name] = min(line.peers[name] for line in (first, second) if name in line.peers)
@@ -199,7 +198,7 @@ def two_threads(rounds: int) -> Line:
     return Line("two threads", "normal", 40, two * 1e6, times, {}, None, 1.7, one / two)
 
 
-# Linux: writing 5 to clear_refs forgets the peak, so that only the query's own use is seen.
+# Linux: writing 5 to clear_refs resets the peak, so only the query's own use counts.
 MEMORY_PROBE = """
 import re, sys
 from pathlib import Path
@@ -266,11 +265,11 @@ def show(lines: list[Line], console: Console) -> None:
     absent = sorted({f"{peer}: {why} ({line.row})" for line in lines
                      for peer, why in line.missing.items()})  # fmt: skip
     for note in absent:
-        console.print(f"peer {note}; judged by the rest", highlight=False)
+        console.print(f"peer {note}; compared with the others", highlight=False)
 
 
 def again(line: Line, rounds: int, hopeless: set[tuple[str, str]]) -> Line:
-    """A line measured once more if it has a bar, and the better of each figure."""
+    """A line, measured again if it has a limit, with the better of each figure."""
     if line.factor is None:
         return line
     print(f"{line.row}, {line.scores}, n = {line.n}, again ...", file=sys.stderr)
@@ -286,7 +285,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--sizes", type=int, nargs="+", help=f"default: {SIZES}")
     parser.add_argument("--rounds", type=int, help="best of this many (default 7, quick 2)")
     parser.add_argument("--json", action="store_true", help="figures as JSON on stdout")
-    parser.add_argument("--check", action="store_true", help="exit status 1 when a bar is missed")
+    parser.add_argument("--check", action="store_true", help="exit status 1 if a limit is missed")
     return parser.parse_args()
 
 
@@ -323,7 +322,7 @@ def main() -> int:
     missed = [line for line in lines if line.verdict == "MISS"]
     missed_memory = [name for name, _, verdict in memory if verdict == "MISS"]
     bars = sum(1 for line in lines if line.verdict) + len(memory)
-    console.print(f"{bars - len(missed) - len(missed_memory)} of {bars} bars cleared")
+    console.print(f"{bars - len(missed) - len(missed_memory)} of {bars} limits met")
     return 1 if arguments.check and (missed or missed_memory) else 0
 
 

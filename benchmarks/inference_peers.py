@@ -1,9 +1,8 @@
-"""The peers of benchmarks/inference.py: each adapter turns a problem into something to time.
+"""The peers of benchmarks/inference.py: each adapter turns a problem into a timed call.
 
 An adapter does all conversion up front (transposing, float32, graph building), so that only the
-peer's own work is timed, in the mode its authors would choose: whole batches for the torch
-libraries, one thread, float32 where that is their default. A peer that is not installed raises
-ImportError, and the row says so.
+peer's own work is timed, in its usual mode: whole batches for the torch libraries, one thread,
+float32 if that is the default. A peer that is not installed raises ImportError, and the row says so.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 K = 10  # k-best trees and samples per sentence
-ROOT_PENALTY = 1e4  # beyond any sum of benchmark scores: then one root is the cheapest
+ROOT_PENALTY = 1e4  # above any sum of benchmark scores, so that one root is cheapest
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ def torch_on_one_thread():
 
 
 def supar_tree():
-    """supar.structs.tree without the rest of supar, which wants a dozen other packages."""
+    """supar.structs.tree without the rest of supar, which needs a dozen other packages."""
     torch_on_one_thread()
     if "supar" not in sys.modules:
         found = importlib.util.find_spec("supar")
@@ -63,7 +62,7 @@ def supar_tree():
 
 
 def penalized(scores: np.ndarray, roots: str) -> np.ndarray:
-    """For peers without a single-root mode: make every root arc dearer than any other gain."""
+    """For peers without a single-root mode: make every root arc cost more than any other gain."""
     if roots == "multi":
         return scores
     scores = scores.copy()
@@ -161,7 +160,7 @@ def supar_query(structure: str, query: str, roots: str) -> Adapter:
 
 
 def _fresh(scores):
-    """A leaf of a new graph each time, so that no answer is cached between runs."""
+    """A leaf of a new graph each time, so that nothing is cached between runs."""
     if isinstance(scores, tuple):
         return tuple(part.detach() for part in scores)
     return scores.detach()
@@ -188,18 +187,18 @@ def torch_struct_query(distribution: str, query: str, roots: str) -> Adapter:
             "sample": lambda d: d.sample((K,)),
         }.get(query, lambda d: getattr(d, query))
         options = {"multiroot": roots == "multi"}
-        # The chart code writes into what it makes of its input; torch allows that only in a graph.
+        # The chart code writes into tensors made from its input; torch allows that only in a graph.
         graph = distribution == "DependencyCRF"
         return lambda: ask(kind(scores.detach().requires_grad_(graph), **options))
 
     return prepare
 
 
-# --- LAPACK: the floor for anything built on one factorization ------------------------------
+# --- LAPACK: the lower bound for anything built on one factorization ------------------------------
 
 
 def lapack_factorize(problem: Problem) -> Run:
-    """dgetrf alone, on the Laplacian-sized matrix, in place as LAPACK likes it."""
+    """dgetrf alone, on the Laplacian-sized matrix, in place, LAPACK's fastest mode."""
     from scipy.linalg.lapack import dgetrf
 
     matrices = _laplacians(problem)

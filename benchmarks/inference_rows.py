@@ -1,9 +1,9 @@
-"""What benchmarks/inference.py measures: one row per query, its peers, and the bar it must clear.
+"""The measurements of benchmarks/inference.py: one row per query, its peers, and its limit.
 
-A bar is "ours at least `factor` times faster than the fastest peer". The reference figures are
-the fastest peer's microseconds per sentence at n = 20, 40 and 80, one thread, as measured on a
-machine of this class; they stand in where a peer cannot be installed, and a row must clear its
-factor against the faster of the two.
+A limit is "Arbora at least `factor` times faster than the fastest peer". The reference figures are
+the fastest peer's microseconds per sentence at n = 20, 40 and 80, one thread, on a comparable
+machine. They replace peers that cannot be installed; a row must reach its factor against the faster
+of the two.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KINDS = ("normal", "parser-like")
 
 @dataclass(frozen=True)
 class Bar:
-    """Ours must take at most reference / factor, and at most the fastest peer's time / factor."""
+    """The time must be at most reference / factor, and at most the fastest peer's time / factor."""
 
     factor: float
     reference: tuple[float, float, float] | None  # µs at BAR_SIZES; None: measured peers only
@@ -43,12 +43,14 @@ class Row:
     peers: dict[str, Adapter]
     bars: dict[str, Bar]  # by kind of scores
     siblings: bool = False
-    long: bool = False  # also measured on sentences past all treebanks, where charts outgrow the caches
-    long_peers: tuple[str, ...] = ()  # those that are asked there too
+    long: bool = (
+        False  # also measured on sentences longer than in any treebank, where charts exceed the caches
+    )
+    long_peers: tuple[str, ...] = ()  # the peers measured there, too
 
 
 def same_bar(factor: float, *reference: float) -> dict[str, Bar]:
-    """The same bar for both kinds of scores: charts and factorizations do not look at them."""
+    """The same limit for both kinds of scores, which do not affect charts and factorizations."""
     figures = (reference[0], reference[1], reference[2]) if reference else None
     return {kind: Bar(factor, figures) for kind in KINDS}
 

@@ -1,10 +1,10 @@
-"""One model on several workers: how near it is to that of one process, and what an epoch costs.
+"""One model on several workers: its accuracy beside that of one process, and the cost of an epoch.
 
     python benchmarks/mixing.py                                 # UD_English-EWT in $ARBORA_DATA
     python benchmarks/mixing.py --only graph --workers 4 --epochs 20
     python benchmarks/mixing.py --sentences 2000 --json > figures.json
     python benchmarks/mixing.py --only graph --epochs 10 --mean # the rule of [mcdonald-2010]
-    python benchmarks/mixing.py --only graph --check            # fails below the bar
+    python benchmarks/mixing.py --only graph --check            # fails below the limit
 
 Gold tags, all words, whole labels; the best epoch is chosen on the same dev set. Seconds are the learner's
 per epoch of the last stage, without evaluation: they mean little with more workers than cores. `difference`
@@ -38,7 +38,7 @@ TREEBANK = ("UD_English-EWT", "en_ewt-ud-train.conllu", "en_ewt-ud-dev.conllu")
 FIRST_ORDER = {"parser": "graph", "order": 1}
 EG = {"objective": "log_linear"}
 ROWS: dict[str, tuple[dict[str, Any], int, int]] = {
-    # Settings, epochs of one process, and of several workers.
+    # Settings, epochs with one process, epochs with several workers.
     "graph": ({"parser": "graph"}, 10, 20),
     "transition": ({"parser": "transition"}, 10, 20),
     "adagrad": ({**FIRST_ORDER, "learner": "adagrad"}, 10, 20),
@@ -56,7 +56,7 @@ BAR = 0.2
 
 
 class Clock(Silent):
-    """Keeps the last epoch's measures, and the seconds of all epochs of the stage of trees."""
+    """Keeps the last epoch's measurements, and the seconds of all epochs of the stage of trees."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -116,7 +116,7 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 
 def failures(rows: list[dict[str, Any]]) -> list[str]:
-    """Names of the mixed rows that are more than the bar below one process."""
+    """Names of the mixed rows that are below one process by more than the limit."""
     best = {row["name"]: row["las"] for row in rows if row["workers"] == 1}
     return [
         f"{row['name']}, {row['workers']} workers" for row in rows if row["las"] < best[row["name"]] - BAR

@@ -4,11 +4,11 @@
 
 Networks with random weights parse the words of UD_English-EWT dev ($ARBORA_DATA or ../shared/data), in
 batches of 512 sentences: encoding, projective trees, labels, and four columns of tags. Labels are scored for
-the treebank's own heads, as trees of random weights have other shapes. Networks take turns and the best of
-several rounds counts, by CPU time, so that a busy machine matters little.
+the gold heads, because trees of random weights have other shapes. Networks take turns and the best of several
+rounds counts, by CPU time, so a busy machine matters little.
 
-Where onnx and onnxruntime can be imported, the encoder alone (words, LSTM, one column of tags) is measured
-beside the same encoder in ONNX Runtime.
+If onnx and onnxruntime are installed, the encoder alone (words, LSTM, one column of tags) is compared with
+the same encoder in ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def make_batch(sentences: list[tuple[list[str], list[int]]], rank: dict[str, int
 
 
 def stages(network: Network, batch: Batch) -> Iterator[str]:
-    """Parse a batch; the name of each stage once it is done."""
+    """Parse a batch; yields the name of each stage when it ends."""
     states = network.encode(**batch.encode, threads=1)
     yield "encode"
     network.trees(states, projective=True, single_root=True, given=None, threads=1)

@@ -1,7 +1,7 @@
 """The encoder of a neural parser in ONNX Runtime: the same weights, the same words, one thread.
 
 For benchmarks/neural.py; needs the packages onnx and onnxruntime. Words are embeddings of 300, and a hidden
-layer over the last two LSTM layers gives scores of tags, by which the two are compared.
+layer over the last two LSTM layers gives scores of tags, which are compared.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from onnx import TensorProto, helper, numpy_helper
 from arbora._core import Network
 
 UNITS = 128  # of the hidden layer
-CHUNK = 64  # sentences of like length that one call pads to the longest
-GATES = (0, 3, 1, 2)  # ONNX has i, o, f, g where we have i, f, g, o
+CHUNK = 64  # sentences of similar length, padded to the longest per call
+GATES = (0, 3, 1, 2)  # ONNX's order is i, o, f, g; ours is i, f, g, o
 
 
 def random_encoder(size: int, layers: int, words: int, tags: int) -> dict[str, NDArray[np.float32]]:
-    """Weights by our names; the scorer of arcs is there because a network must have one."""
+    """Weights by our names; includes a scorer of arcs because a network needs one."""
     rng = np.random.default_rng(0)
 
     def some(*shape: int, scale: float = 0.1) -> NDArray[np.float32]:
@@ -56,7 +56,7 @@ def _reordered(array: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def onnx_session(weights: dict[str, NDArray[np.float32]], layers: int) -> Any:
-    """From numbers of words (steps, sentences) and lengths to scores of tags (steps, sentences, tags)."""
+    """From word ids (steps, sentences) and lengths to scores of tags (steps, sentences, tags)."""
     constants, nodes = {"words": np.vstack([weights["word"], weights["root"]])}, []
     nodes.append(helper.make_node("Gather", ["words", "ids"], ["states0"]))
     for layer in range(layers):
@@ -105,13 +105,13 @@ def onnx_session(weights: dict[str, NDArray[np.float32]], layers: int) -> Any:
 
 
 class OnnxEncoder:
-    """Pads neighbours of like length; padding and sorting are made before the clock starts."""
+    """Pads sentences of similar length; padding and sorting are not timed."""
 
     def __init__(self, weights: dict[str, NDArray[np.float32]], layers: int) -> None:
         self.session, self.root = onnx_session(weights, layers), len(weights["word"])
 
     def prepare(self, given: dict[str, Any]) -> list[tuple[NDArray[Any], dict[str, NDArray[Any]]]]:
-        """Chunks of a batch for `Network.encode`: the sentences, and what the session reads."""
+        """Chunks of a batch for `Network.encode`: the sentences, and the session's inputs."""
         rows = np.split(given["words"][given["types"]], np.cumsum(given["lengths"])[:-1])
         order = np.argsort([-len(row) for row in rows], kind="stable")
         chunks = []

@@ -1,16 +1,15 @@
-"""Speed of trained parsers on UD_English-EWT dev, text to text, beside peers in the same run.
+"""Speed of trained parsers on UD_English-EWT dev, text to text, with peers in the same run.
 
-    python benchmarks/parsing.py                    # everything; trains what is not in the cache
+    python benchmarks/parsing.py                    # everything; trains models that are not cached
     python benchmarks/parsing.py --quick            # short trainings, fewer rounds
     python benchmarks/parsing.py --only growth      # or speed, load
     python benchmarks/parsing.py --network small.arbora --only networks
     python benchmarks/parsing.py --json > figures.json
-    python benchmarks/parsing.py --check            # exit status 1 when a bar is missed
+    python benchmarks/parsing.py --check            # exit status 1 if a limit is missed
 
-Each parser is loaded once, in a process of its own with one thread; then all take turns in turning the same
-CoNLL-U file into another, and the median counts. Speed on one core is by CPU time, so that a busy machine
-hurts little; on two threads, and for loading, by the clock, where the best of several counts. Accuracy is
-that of the text that was written.
+Each parser is loaded once, in its own process with one thread. Then all take turns parsing the same CoNLL-U
+file, and the median counts. Speed on one core is CPU time, so a busy machine matters little. On two threads,
+and for loading, it is elapsed time, and the best of several counts. Accuracy is that of the written file.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ from rich.console import Console
 from rich.table import Table
 from training import argument_parser, shortenings, trained_peers
 
-REPEATS = 4  # of dev, in the file that is parsed
+REPEATS = 4  # copies of dev in the parsed file
 ROUNDS = 5
 LOADS = 5
 SIZES = (20, 50, 100, 200, 500, 1000, rows.LONG_WORDS)
@@ -56,7 +55,7 @@ Models = dict[str, tuple[System, Trained]]
 
 
 class Worker:
-    """A parser in a process of its own, loaded and waiting for files."""
+    """A parser in its own process, loaded and waiting for files."""
 
     def __init__(self, system: Loadable, model: Path, threads: int = 1) -> None:
         command = worker_command("parse", system.name, model, threads)
@@ -102,7 +101,7 @@ class Worker:
 
 
 def ask_once(*arguments: object) -> dict[str, Any]:
-    """What a worker answers that is asked one thing."""
+    """A worker's answer to one request."""
     command = worker_command(*arguments)
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=worker_environment(), check=True)
     figures: dict[str, Any] = json.loads(done.stdout)
@@ -228,7 +227,7 @@ def load_lines(ours: Models, others: Models, *, quick: bool) -> list[Line]:
 
 
 def growth(ours: Models, dev: Path) -> dict[str, dict[str, Any]]:
-    """Time of a sentence by its length, for each of ours."""
+    """Time of a sentence by its length, for each of our parsers."""
     found = {}
     for name, (_, trained) in ours.items():
         say(f"growth, {name} ...")
@@ -259,7 +258,7 @@ def show_growth(grown: dict[str, dict[str, Any]], console: Console) -> None:
 
 
 def busy() -> list[str]:
-    """A note where other programs take the cores."""
+    """A note if other programs use the cores."""
     load = os.getloadavg()[0]
     if load < 0.5 * (os.cpu_count() or 1):
         return []

@@ -1,7 +1,7 @@
 """The rows of benchmarks/parsing.py for trained neural models, from given words and from raw text.
 
-Such models take long to train, so they are given by file (`--network small.arbora`), and measured in the same
-run as the other parsers and peers: one core, one thread, tags and lemmas included, text to text.
+Training such models takes long, so they are given as files (`--network small.arbora`) and measured in the
+same run as the other parsers and peers: one core, one thread, tags and lemmas included, text to text.
 """
 
 from __future__ import annotations

@@ -6,11 +6,11 @@
     python benchmarks/parsing_peers.py --only udpipe --iterations 3
     python benchmarks/parsing_peers.py --only udpipe_text      # from raw text, for benchmarks/pipeline.py
 
-Trained models are kept outside the repository (parsing_systems.py says where), and training is skipped where
-there is one. A peer that is not installed is named, and the tables then show recorded figures alone.
+Trained models are kept outside the repository (see parsing_systems.py), and existing ones are reused. For a
+peer that is not installed, the tables show recorded figures.
 
-UDPipe: its parser alone with its default settings, gold tags. spaCy: its default CPU pipeline of tok2vec and
-parser, which looks at words only, on gold tokens. Both use dev to choose the best state, as ours does.
+UDPipe: its parser alone with default settings, gold tags. spaCy: its default CPU pipeline of tok2vec and
+parser, which reads words only, on gold tokens. Both choose the best state on dev, like Arbora.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class UDPipe:
             raise MissingError(f"UDPipe cannot load {model}")
         pipeline = udpipe.Pipeline(loaded, "conllu", udpipe.Pipeline.NONE, udpipe.Pipeline.DEFAULT, "conllu")
 
-        # The pipeline does not own the model: it must live as long.
+        # The pipeline does not own the model, so keep it alive.
         def convert(source: Path, target: Path, _model: Any = loaded) -> None:
             error = udpipe.ProcessingError()
             text = pipeline.process(source.read_text(encoding="utf-8"), error)
@@ -154,7 +154,7 @@ Rows = list[list[str]]
 
 
 def sentences_of(path: Path) -> Iterator[Rows]:
-    """Words of CoNLL-U sentences: all that spaCy can use of them."""
+    """Words of CoNLL-U sentences: spaCy reads nothing else."""
     rows: Rows = []
     with path.open(encoding="utf-8") as lines:
         for line in lines:
@@ -205,7 +205,7 @@ class SpaCy:
 
     @staticmethod
     def _convert(source: Path, target: Path) -> None:
-        """Gold trees in spaCy's own format; blanks are unknown, so that it keeps to gold tokens."""
+        """Gold trees in spaCy's own format; spaces are marked unknown, so that it keeps gold tokens."""
         import spacy
         from spacy.tokens import Doc, DocBin
 
@@ -241,7 +241,7 @@ class SpaCy:
 
 
 def peers(iterations: int | None = None) -> dict[str, System]:
-    """All peers; UDPipe with so many iterations where that is asked for."""
+    """All peers; UDPipe with the given number of iterations, if any."""
     udpipe = UDPipe() if iterations is None else UDPipe(iterations)
     return {"udpipe": udpipe, "spacy": SpaCy()}
 
@@ -269,14 +269,14 @@ def is_installed(system: System) -> bool:
 
 
 def obtain_peer(system: System, files: Files, *, quick: bool) -> Trained:
-    """The trained model of a peer; MissingError where there can be none."""
+    """The trained model of a peer; raises MissingError if it cannot be trained."""
     if not is_installed(system):
         raise MissingError("not installed")
     return obtain(system, files, quick=quick)
 
 
 def positive(text: str) -> int:
-    """An argument that counts something."""
+    """A positive whole number as an argument."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected 1 or more, got {number}")

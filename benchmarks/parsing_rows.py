@@ -1,7 +1,7 @@
-"""What benchmarks/training.py and benchmarks/parsing.py hold ours to, and recorded figures of other parsers.
+"""Limits of benchmarks/training.py and benchmarks/parsing.py, and recorded figures of other parsers.
 
-All on UD_English-EWT: dev, all tokens, gold tags, whole labels; one core of a common machine. Figures that
-are called recorded were measured on such a machine, and stand in for peers that cannot be installed.
+All on UD_English-EWT: dev, all tokens, gold tags, whole labels; one core of a common machine. Recorded
+figures were measured on such a machine, and replace peers that cannot be installed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rich.table import Table
 
 @dataclass(frozen=True)
 class Bar:
-    """What a figure must reach (`>=`) or stay below (`<=`, `<`)."""
+    """A limit: a figure must reach it (`>=`) or stay below it (`<=`, `<`)."""
 
     relation: str
     bound: float
@@ -42,7 +42,7 @@ LONG_WORDS = 2000
 
 @dataclass(frozen=True)
 class Recorded:
-    """Figures of another parser; None where there is none."""
+    """Figures of another parser; None if there is none."""
 
     name: str
     uas: float | None
@@ -68,7 +68,7 @@ RECORDED = {
 
 @dataclass
 class Line:
-    """One figure of ours, the bar that it must clear (if any), and those of peers in the same unit."""
+    """One of our figures, its limit (if any), and peers' figures in the same unit."""
 
     row: str
     parser: str
@@ -77,7 +77,7 @@ class Line:
     bar: Bar | None
     peers: dict[str, float]
     digits: int = 1
-    remark: str = ""  # where there is one, the bar is not judged: a shortened training, say
+    remark: str = ""  # a reason not to check the limit, such as a shortened training
 
     @property
     def verdict(self) -> str:
@@ -94,7 +94,7 @@ OF_TRAINING = ("UAS on dev", "LAS on dev", "training, all epochs", "peak memory 
 
 
 def show(title: str, lines: list[Line], peers: dict[str, str], console: Console) -> None:
-    """The figures as a table, with a column for each peer; a star where its training was shortened.
+    """The figures as a table, with a column for each peer; a star marks shortened training.
 
     `peers` are names, and how their training was shortened, if it was.
     """
@@ -128,7 +128,7 @@ def peer_cell(line: Line, name: str, shortened: str) -> str:
 
 
 def show_recorded(console: Console) -> None:
-    """Other parsers on this treebank, as recorded."""
+    """Recorded figures of other parsers on this treebank."""
     table = Table(title="recorded on such a machine, not measured in this run")
     table.add_column("parser")
     for heading in ("UAS", "LAS", "tokens/s", "training, CPU min", "training, MB", "model, MB", "load, ms"):
@@ -141,8 +141,8 @@ def show_recorded(console: Console) -> None:
 
 
 def summary(lines: list[Line], console: Console) -> bool:
-    """Says how many bars were cleared; whether all were."""
+    """Print how many limits were met; return whether all were."""
     judged = [line for line in lines if line.verdict]
     missed = [line for line in judged if line.verdict == "MISS"]
-    console.print(f"{len(judged) - len(missed)} of {len(judged)} bars cleared", highlight=False)
+    console.print(f"{len(judged) - len(missed)} of {len(judged)} limits met", highlight=False)
     return not missed

@@ -1,9 +1,9 @@
-"""What benchmarks/training.py and benchmarks/parsing.py compare, and where the trained models are kept.
+"""The systems of benchmarks/training.py and benchmarks/parsing.py, and the cache of trained models.
 
 A system is trained on a treebank, loaded, and then turns one CoNLL-U file into another. Ours are here, the
 peers in parsing_peers.py. Models stay in $XDG_CACHE_HOME/arbora-bench (else ~/.cache/arbora-bench), one
-folder each, with record.json (cost of training) and train.log beside the model; the folder's name changes
-with the treebank, the settings and the version, so that nothing stale is measured.
+folder each, with record.json (cost of training) and train.log beside the model; the folder's name depends
+on the treebank, the settings and the version, so that no stale model is measured.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ Convert = Callable[[Path, Path], None]
 
 
 class MissingError(Exception):
-    """Something that a row needs is not there; the message says what and how to get it."""
+    """Something that a row needs is missing; the message says what and how to get it."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """One treebank: what to train on, what to judge by."""
+    """One treebank: its training and evaluation sets."""
 
     train: Path
     dev: Path
@@ -57,7 +57,7 @@ class Files:
 
 
 class Loadable(Protocol):
-    """Something that loads a model and parses."""
+    """A system that loads a model and parses."""
 
     @property
     def name(self) -> str:
@@ -72,24 +72,24 @@ class Loadable(Protocol):
 
 
 class System(Loadable, Protocol):
-    """Something that is trained, too."""
+    """A system that is also trained."""
 
     @property
     def minutes(self) -> float:
         """The CPU minutes that training takes, about."""
 
     def shortened(self, *, quick: bool) -> str:
-        """How training falls short of the system's defaults; empty where it does not."""
+        """How training is shorter than the system's default; empty if it is not."""
 
     def version(self) -> str:
-        """What a trained model depends on besides the treebank and what `shortened` says."""
+        """What a trained model depends on besides the treebank and `shortened`."""
 
     def train(self, files: Files, folder: Path, *, quick: bool) -> dict[str, Any]:
-        """Train, write folder/model; returns figures for the record besides those that all have."""
+        """Train and write folder/model; returns additional figures for the record."""
 
 
 class Clock(Observer):
-    """An observer of training that notes the CPU time of each epoch."""
+    """An observer of training that records the CPU time of each epoch."""
 
     def __init__(self) -> None:
         self.start = time.process_time()
@@ -123,7 +123,7 @@ class Clock(Observer):
 
 @dataclass(frozen=True)
 class Arbora:
-    """Ours, with the settings of TrainConfig as they come, but for order, learner and pruner, if named."""
+    """An Arbora parser with default settings, except for order, learner and pruner if given."""
 
     order: int
     learner: str = ""
@@ -151,7 +151,7 @@ class Arbora:
         return f"{self.QUICK_EPOCHS} epochs" if quick else ""
 
     def version(self) -> str:
-        """All code that takes part in training: a model of other code is trained again."""
+        """All code that takes part in training: if it changes, models are trained again."""
         import arbora
 
         root = Path(arbora.__file__).parent
@@ -244,7 +244,7 @@ def folder_of(system: System, files: Files, *, quick: bool) -> Path:
 
 
 def cached(system: System, files: Files, *, quick: bool) -> Trained | None:
-    """A model trained to the end, else, where that is enough, a quick one."""
+    """A fully trained model, or, if that is enough, a quick one."""
     for short in (False, True)[: 2 if quick else 1]:
         folder = folder_of(system, files, quick=short)
         if (folder / "record.json").exists():
@@ -253,7 +253,7 @@ def cached(system: System, files: Files, *, quick: bool) -> Trained | None:
 
 
 def obtain(system: System, files: Files, *, quick: bool, anew: bool = False) -> Trained:
-    """The model of a system: from the cache, unless asked for `anew`, or trained now in its own process."""
+    """The model of a system: from the cache unless `anew`, or trained now in its own process."""
     found = None if anew else cached(system, files, quick=quick)
     if found is not None:
         return found
@@ -278,7 +278,7 @@ def obtain(system: System, files: Files, *, quick: bool, anew: bool = False) -> 
 
 
 def write_record(system: System, files: Files, folder: Path, *, quick: bool) -> None:
-    """Train in this process and write folder/record.json; what `obtain` has a process of its own do."""
+    """Train in this process and write folder/record.json; `obtain` calls this in a separate process."""
     start, wall = time.process_time(), time.perf_counter()
     figures = system.train(files, folder, quick=quick)
     record = {
@@ -305,7 +305,7 @@ def worker_environment() -> dict[str, str]:
 
 
 def peak_megabytes() -> float:
-    """The most memory that this process has held.
+    """The peak memory of this process.
 
     Linux: VmHWM, for the figure of getrusage begins at the size of the process that started this one.
     """

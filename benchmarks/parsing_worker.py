@@ -1,11 +1,12 @@
-"""What benchmarks/training.py and benchmarks/parsing.py have done in processes of their own.
+"""Worker processes of benchmarks/training.py and benchmarks/parsing.py.
 
     train SYSTEM FOLDER whole|quick     write FOLDER/model and FOLDER/record.json
     load SYSTEM MODEL                   {"import": seconds, "load": seconds}
     parse SYSTEM MODEL THREADS          then, for each line INPUT<tab>OUTPUT, {"cpu", "wall", "peak_mb"}
     growth MODEL DEV SIZE...            {"sentences": [[n, milliseconds each]...], "longest", "peak_mb"}
 
-A process of its own: so that memory is its alone, loading is cold, and systems take turns with models loaded.
+Separate processes, so that memory is measured per system, loading is cold, and systems take turns with models
+loaded.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import IO, Any
 from parsing_peers import system_of
 from parsing_systems import Files, Loadable, peak_megabytes, write_record
 
-GROWTH_WORDS = 6000  # about as many words are parsed at each length
+GROWTH_WORDS = 6000  # about the same number of words at each length
 
 
 def train(name: str, folder: str, extent: str) -> None:
@@ -31,7 +32,7 @@ def train(name: str, folder: str, extent: str) -> None:
 
 
 def loadable(name: str) -> Loadable:
-    """The system of that name, or a network, which is trained elsewhere."""
+    """The system of that name, or an already trained network."""
     kind, _, detail = name.partition("-")
     if kind != "network":
         return system_of(name)
@@ -81,14 +82,14 @@ def growth(answers: IO[str], model: str, dev: str, *sizes: str) -> None:
             start = time.process_time()
             try:
                 parser.parse_file(io.BytesIO(text), target, format="conllu")
-            except (ArboraError, MemoryError) as error:  # a length that is refused is a finding
+            except (ArboraError, MemoryError) as error:  # report a rejected length
                 print(f"{n} words: {error}", file=sys.stderr)
                 break
             seconds.append(time.process_time() - start)
         if not seconds:
             break
         times.append((n, 1000 * min(seconds) / count))
-        # The reader refuses cycles; what is left to see is that each word has a head.
+        # The reader rejects cycles, so check only that each word has a head.
         parsed = read_columns(io.BytesIO(target.getvalue()), format="conllu")
         if parsed.words == n * count and bool((parsed.heads >= 0).all()):
             longest = max(longest, n)
@@ -110,7 +111,7 @@ def main() -> None:
     if task == "train":
         train(*arguments)
         return
-    # Whatever a library prints goes to stderr, not among the answers.
+    # Libraries print to stderr, so that answers stay clean.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     tasks: dict[str, Callable[..., None]] = {"load": load, "parse": parse, "growth": growth}

@@ -3,13 +3,13 @@
     python benchmarks/pipeline.py                   # the bundled model
     python benchmarks/pipeline.py --model my.arbora
     python benchmarks/pipeline.py --json > figures.json
-    python benchmarks/pipeline.py --check           # exit status 1 when a bar is missed
+    python benchmarks/pipeline.py --check           # exit status 1 if a limit is missed
 
-Raw text is dev's, as Universal Dependencies lays it out. "gold tokens" are dev's words with the model's tags.
-Scores are those of PyPI's udtools. Speed is from text to CoNLL-U on one core, by CPU time, the median of
-several rounds; the cold start is the best of several of `arbora parse "..."`, by the clock. The best epochs
-of the bundled model were chosen on this dev set. UDPipe 1 stands beside ours where one was trained from text
-(`python benchmarks/parsing_peers.py --only udpipe_text`), else as published.
+Raw text is dev's, in the layout of Universal Dependencies. "gold tokens" are dev's words with the model's
+tags. Scores are those of PyPI's udtools. Speed is from text to CoNLL-U on one core, by CPU time, the median
+of several rounds; the cold start is the best elapsed time of several `arbora parse "..."`. The best epochs of
+the bundled model were chosen on this dev set. UDPipe 1 is measured if it was trained from text (`python
+benchmarks/parsing_peers.py --only udpipe_text`); otherwise published figures are shown.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def official(gold: str, found: str) -> dict[str, float]:
 
 
 def without_empty_nodes(text: str) -> str:
-    """The scorer compares enhanced dependencies where there are some; here are none."""
+    """Remove enhanced dependencies, which the scorer would compare."""
     lines = []
     for row in text.split("\n"):
         fields = row.split("\t")
@@ -78,7 +78,7 @@ def without_empty_nodes(text: str) -> str:
 
 
 class Ours:
-    """A model, and what it makes of texts."""
+    """A model and its results on texts."""
 
     def __init__(self, path: Path | None) -> None:
         from arbora.pipeline.pipeline import load
@@ -128,7 +128,7 @@ def cold_start(model: Path | None) -> float:
 
 
 def installed_megabytes() -> dict[str, float]:
-    """What each needed distribution takes on the disk, compiled files aside."""
+    """The size on disk of each required distribution, without compiled files."""
     sizes = {}
     for name in needed():
         files = distribution(name).files or []
@@ -142,7 +142,7 @@ def installed_megabytes() -> dict[str, float]:
 
 
 def needed() -> list[str]:
-    """Arbora and all that it needs without extras, by name."""
+    """Arbora and its dependencies without extras, by name."""
     found: list[str] = []
     waiting = ["arbora-nlp"]
     while waiting:
@@ -188,7 +188,7 @@ def lines_of(ours: Ours, files: Files, model: Path | None) -> list[Line]:
 
 
 def peer_scores(text: str, gold: str) -> dict[str, float]:
-    """UDPipe's, measured where it was trained from text, else published."""
+    """UDPipe's figures: measured if it was trained from text, else published."""
     files = Files.find()
     for system in (UDPipeText(), UDPipeText(SHORT)):
         trained = cached(system, files, quick=False) if is_installed(system) else None

@@ -1,7 +1,7 @@
 """Words per second in and out of treebanks, on one core: python benchmarks/reading.py [FILE...]
 
-Without files: one training file of each treebank in $ARBORA_DATA or ../shared/data, or an invented
-treebank where there is none. Best of three runs; `conllu` is the package of that name, timed on the
+Without files: one training file of each treebank in $ARBORA_DATA or ../shared/data, or a synthetic
+treebank if there is none. Best of three runs; `conllu` is the package of that name, timed on the
 first part of the file.
 """
 
@@ -87,7 +87,7 @@ def main() -> int:
     else:
         speeds = [measure("synthetic.conllu", synthetic())]
     slowest = min(speeds)
-    print(f"slowest read into arrays: {slowest / 1e6:.2f} million words/s (bar: {BAR / 1e6:.0f})")
+    print(f"slowest read into arrays: {slowest / 1e6:.2f} million words/s (limit: {BAR / 1e6:.0f})")
     return 0 if slowest >= BAR else 1
 
 

@@ -1,9 +1,9 @@
-"""How well and how fast text is cut into words: python benchmarks/segmenting.py [TREEBANK...]
+"""Accuracy and speed of segmenters: python benchmarks/segmenting.py [TREEBANK...]
 
-Trains a segmenter on each treebank's train file, with dev, and cuts dev's raw text with it, after a round
-through a model file's parts. F1 by the official scorer of Universal Dependencies (PyPI's udtools), tokens per
-second of one core, size of the model and CPU seconds of the training. Without names: those below, from
-$ARBORA_DATA or ../shared/data.
+Trains a segmenter on each treebank's train file, with dev, stores and reloads it, and segments dev's raw
+text. F1 by the official scorer of Universal Dependencies (PyPI's udtools), tokens per second of one core,
+size of the model and CPU seconds of the training. Without names: those below, from $ARBORA_DATA or
+../shared/data.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ REPEAT = 20
 
 
 def with_trees(columns: Columns) -> str:
-    """CoNLL-U in which every word hangs from the first: the scorer wants trees."""
+    """CoNLL-U in which the first word heads all others: the scorer needs trees."""
     lines = []
     for line in columns.to_bytes().decode().split("\n"):
         fields = line.split("\t")

@@ -3,9 +3,9 @@
     python benchmarks/serve.py                            # 6,000 requests on 8 connections
     python benchmarks/serve.py --requests 100000          # twenty minutes
     python benchmarks/serve.py --json > figures.json
-    python benchmarks/serve.py --check                    # exit status 1 when a bar is missed
+    python benchmarks/serve.py --check                    # exit status 1 if a limit is missed
 
-The server is `arbora serve` in a process of its own, with a small parser trained on a synthetic treebank.
+The server is `arbora serve` in its own process, with a small parser trained on a synthetic treebank.
 `serve_requests.py` has the requests: all that the page sends, malformed and hostile ones, and slow clients
 beside them. Any other response than the expected one is a failure. Memory is the server's resident set after
 a first tenth of the requests, and after all.
@@ -35,14 +35,14 @@ from serve_requests import Client, Kind, draw_kind, make_groups, wait_slowly
 from arbora.data.synthetic import generate
 from arbora.training import train
 
-MOST_GROWTH = 8_000_000  # bytes: caches of allocators, not a leak that grows with requests
+MOST_GROWTH = 8_000_000  # bytes, for allocators' caches; a leak would grow with requests
 SLOW_CLIENTS = 20
 SILENCE, TIMEOUT = 2, 10
 
 
 @dataclass
 class Figures:
-    """What the clients saw."""
+    """The clients' observations."""
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Figures:
 
 
 class Server:
-    """`arbora serve` in a process of its own."""
+    """`arbora serve` in its own process."""
 
     def __init__(self, model: Path) -> None:
         command = [sys.executable, "-m", "arbora", "serve", "-m", str(model), "--port", "0", "--quiet"]
@@ -75,7 +75,7 @@ class Server:
         return pages * os.sysconf("SC_PAGE_SIZE")
 
     def end(self) -> tuple[int, float, str]:
-        """Its exit status after SIGTERM, how long that took, and what it has logged."""
+        """Its exit status after SIGTERM, the time to exit, and its log."""
         begun = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
         try:
@@ -107,7 +107,7 @@ def send_slowly(port: int, ended: threading.Event, figures: Figures, seed: int) 
 
 
 def load(port: int, count: int, connections: int, figures: Figures, seed: int) -> None:
-    """Send so many requests, drawn at random, with slow clients beside them."""
+    """Send random requests, while slow clients are connected."""
     draw, groups = random.Random(seed), make_groups()
     waiting: queue.SimpleQueue[tuple[str, Kind] | None] = queue.SimpleQueue()
     for _ in range(count):

@@ -26,7 +26,7 @@ CONLLU = "1\ttafo\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tven\t_\tVERB\t_\t_\t0\troot
 
 @dataclass(frozen=True)
 class Kind:
-    """A request, the status that it must have, and its share of all requests."""
+    """A request, its expected status, and its share of all requests."""
 
     name: str
     method: str
@@ -40,7 +40,7 @@ class Kind:
 
 @dataclass
 class Response:
-    """What came back."""
+    """A response."""
 
     status: int
     headers: dict[str, str]
@@ -213,11 +213,11 @@ class Client:
 
 
 def fault_of(response: Response, status: int) -> str | None:
-    """What is wrong with a response: its status, its headers, or markup that came back as markup."""
+    """The error in a response: its status, its headers, or unescaped markup from the request."""
     if response.status != status:
         return f"expected {status}, got {response.status}: {response.body[:100]!r}"
     kind = response.headers.get("content-type", "")
-    if kind.startswith("text/plain"):  # from uvicorn, for what is no HTTP
+    if kind.startswith("text/plain"):  # from uvicorn, for input that is not HTTP
         return None
     missing = {"content-security-policy", "x-content-type-options"} - response.headers.keys()
     if missing:

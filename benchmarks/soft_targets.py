@@ -2,10 +2,10 @@
 
     python benchmarks/soft_targets.py raw.txt.gz --words 600000
 
-The bundled model parses the raw text. A student learns gold trees and either the teacher's trees, or in their
-place trees drawn with the teacher's probabilities of heads. The expected loss of drawn trees is the
-cross-entropy of the student's distribution and the teacher's, so this is what soft targets are for learners
-that take trees. UAS on UD_English-EWT dev, with tags that the teacher predicts.
+The bundled model parses the raw text. A student is trained on gold trees and either the teacher's trees, or
+trees sampled with the teacher's probabilities of heads. The expected loss of sampled trees is the
+cross-entropy of the student's distribution and the teacher's, so they are soft targets for learners of trees.
+UAS on UD_English-EWT dev, with tags that the teacher predicts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from arbora.types import Ints
 
 DATA = Path(os.environ.get("ARBORA_DATA", "../shared/data"))
 SHARE = 3
-FLOOR = 1e-3  # of the arcs of the teacher's tree, so that there is always a tree
+FLOOR = 1e-3  # for the arcs of the teacher's tree, so that there is always a tree
 STUDENTS: dict[str, dict[str, Any]] = {
     "first order, crf": {"order": 1, "learner": "adagrad", "parameters": {"epochs": 4}},
     "second order, hinge": {"order": 2, "parameters": {"epochs": 4}},

@@ -1,10 +1,10 @@
-"""What a guide gives: two parsers, and the second with the first as its guide, on dev.
+"""The gain from a guide: two parsers, and the second with the first as its guide, on dev.
 
     python benchmarks/stacking.py                                   # UD_English-EWT in $ARBORA_DATA
     python benchmarks/stacking.py --guide parser=cube --guided order=2 --epochs 5
     python benchmarks/stacking.py --guide order=2 --guided parser=transition transition.beam=16
     python benchmarks/stacking.py --sentences 2000 --json > figures.json
-    python benchmarks/stacking.py --check                           # fails below the bar
+    python benchmarks/stacking.py --check                           # fails below the limit
 
 Settings of the parts are those of `arbora train -p`. Gold tags, all words, whole labels; the best epoch is
 chosen on the same dev set. The gain is the stack's LAS less that of the better part.
@@ -48,7 +48,7 @@ def config_of(pairs: Sequence[str], epochs: int | None) -> TrainConfig:
 
 
 def row_of(name: str, trained: Trained, dev: Columns, begun: float) -> dict[str, Any]:
-    """Scores on dev, and what training and parsing cost."""
+    """Scores on dev, and the cost of training and parsing."""
     seconds = time.process_time() - begun
     begun = time.process_time()
     trained.parser.trees(dev)
@@ -86,7 +86,7 @@ def show(rows: list[dict[str, Any]], gain: float) -> None:
     console.print(table)
     trees = ", ".join(f"{part} {found['las']:.2f}" for part, found in rows[-1]["guide"].items())
     console.print(f"LAS of the trees that the stack sees: {trees}")
-    console.print(f"gain over the better part: {gain:+.2f} LAS (bar: {BAR:+.2f})")
+    console.print(f"gain over the better part: {gain:+.2f} LAS (limit: {BAR:+.2f})")
 
 
 def main() -> None:
@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, help="train on the first so many alone")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", action="store_true", help="figures as JSON on stdout")
-    parser.add_argument("--check", action="store_true", help="status 1 where the gain is below the bar")
+    parser.add_argument("--check", action="store_true", help="exit status 1 if the gain is below the limit")
     options = parser.parse_args()
     folder, train_name, dev_name = TREEBANK
     data = Path(os.environ.get("ARBORA_DATA", ROOT.parent / "shared" / "data")) / folder

@@ -1,13 +1,13 @@
-"""Speed of arbora.inference.torch beside torch-struct: milliseconds per batch.
+"""Speed of arbora.inference.torch and torch-struct: milliseconds per batch.
 
 One loss and its gradient, on one thread.
 
     python benchmarks/torch_gradients.py [--sizes 10 20 40] [--batch 32] [--json]
 
 `likelihood` is -log P(tree), the loss of a neural parser; `entropy` the entropy of the distribution. Both run
-forward and backward on float32 scores: projective trees with one root, non-projective ones with several. Ours
-and the peer take turns on the same scores and the best of several rounds counts, so that a busy machine hurts
-both alike; how far their gradients differ is shown, too.
+forward and backward on float32 scores: projective trees with one root, non-projective ones with several. Both
+libraries take turns on the same scores and the best of several rounds counts, so a busy machine affects both
+alike. The table also shows the difference of their gradients.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def measure(query: str, trees: Trees, n: int, batch: int) -> dict[str, Any]:
     for name, run in runs.items():
         try:
             _, gradients[name] = timed(partial(run, query, heads, trees), scores)
-        except Exception as error:  # a peer that has no such query
+        except Exception as error:  # the peer lacks this query
             best[f"{name} failed"] = str(error)[:80]
     times: dict[str, list[float]] = {name: [] for name in gradients}
     for _ in range(ROUNDS):

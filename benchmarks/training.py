@@ -1,15 +1,15 @@
-"""Cost of training a parser on UD_English-EWT, beside peers: CPU time, memory, size of the model, accuracy.
+"""Cost of training a parser on UD_English-EWT, with peers: CPU time, memory, size of the model, accuracy.
 
     python benchmarks/training.py                   # ours anew, both orders; peers once, then from the cache
     python benchmarks/training.py --only 1          # first order alone; 2: second
-    python benchmarks/training.py --quick           # 2 epochs, short trainings of peers: no bar on accuracy
+    python benchmarks/training.py --quick           # 2 epochs, short trainings of peers: no limit on accuracy
     python benchmarks/training.py --json > figures.json
-    python benchmarks/training.py --check           # exit status 1 when a bar is missed
+    python benchmarks/training.py --check           # exit status 1 if a limit is missed
 
-Each training has a process of its own and one thread. CPU time is counted up to the end of the epoch with the
-best dev score, with all stages before it and all judging. The models go to the cache, from which
-benchmarks/parsing.py takes them. UDPipe trains for two hours: unless parsing_peers.py has been run to do
-that, a shortened training stands here, and is named.
+Each training has its own process and one thread. CPU time is counted up to the end of the epoch with the best
+dev score, including all earlier stages and all evaluation. The models go to the cache of
+benchmarks/parsing.py. Training UDPipe takes two hours: unless parsing_peers.py has done that, the table shows
+a shortened training and says so.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WORDS_OF_LONG_TRAINING = "python benchmarks/parsing_peers.py --only udpipe"
 
 
 def argument_parser(description: str, only: tuple[str, ...]) -> argparse.ArgumentParser:
-    """The options that both benchmarks of parsers have."""
+    """The options shared by both benchmarks of parsers."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument(
         "--quick", action="store_true", help="short trainings and fewer rounds, for a first look"
@@ -40,18 +40,18 @@ def argument_parser(description: str, only: tuple[str, ...]) -> argparse.Argumen
     parser.add_argument("--no-peers", action="store_true", help="ours alone")
     parser.add_argument("--iterations", type=positive, help="of UDPipe's training, some 13 CPU minutes each")
     parser.add_argument("--json", action="store_true", help="figures as JSON on stdout")
-    parser.add_argument("--check", action="store_true", help="exit status 1 when a bar is missed")
+    parser.add_argument("--check", action="store_true", help="exit status 1 if a limit is missed")
     return parser
 
 
 def trained_peers(
     files: Files, *, quick: bool, iterations: int | None
 ) -> tuple[dict[str, tuple[System, Trained]], list[str]]:
-    """Those that can be had, by name, and notes on those that cannot or are not trained to the end."""
+    """Available peers by name, and notes on missing or partly trained ones."""
     found: dict[str, tuple[System, Trained]] = {}
     notes = []
     for name, asked in peers(iterations).items():
-        # Two hours are for those who ask for them.
+        # Train it for two hours only on request.
         short = quick or (name == "udpipe" and iterations is None)
         system = asked
         try:
@@ -73,7 +73,7 @@ def trained_peers(
 
 
 def longer_trained(files: Files) -> list[System]:
-    """UDPipes in the cache that learned more than a quick one: whole, then in part, then from raw text.
+    """UDPipes in the cache with more than quick training: full, then partial, then from raw text.
 
     The parser of one that reads raw text was trained on the tags of its own tagger, not on the treebank's.
     """
@@ -86,7 +86,7 @@ def shortenings(found: dict[str, tuple[System, Trained]]) -> dict[str, str]:
 
 
 def dev_accuracy(system: System, model: Path, dev: Path) -> dict[str, float]:
-    """UAS and LAS of the text that a model writes."""
+    """UAS and LAS of a model's output."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.conllu"
         system.load(model)(dev, out)
@@ -125,7 +125,7 @@ def lines_of(order: int, trained: Trained, dev: Path) -> list[Line]:
 
 
 def gain(lines: list[Line]) -> list[Line]:
-    """What the highest order adds to the one before, where both were trained whole."""
+    """The gain of the highest order over the previous one, if both were fully trained."""
     las = {line.parser: line for line in lines if line.row == "LAS on dev"}
     second, third = (las.get(rows.PARSERS[order]) for order in (2, 3))
     if second is None or third is None:

@@ -1,13 +1,13 @@
 """Transition parsers on UD_English-EWT and Danish (CoNLL-X): accuracy, speed, and cost by sentence length.
 
     python benchmarks/transition.py              # trains each parser anew, some 15 CPU minutes
-    python benchmarks/transition.py --quick      # 1,000 sentences, two epochs: a first look, no bar is judged
+    python benchmarks/transition.py --quick      # 1,000 sentences, two epochs: a first look, no limits
     python benchmarks/transition.py --only ewt   # one part alone: ewt, danish or lengths
-    python benchmarks/transition.py --check      # exit status 1 when a bar is missed
+    python benchmarks/transition.py --check      # exit status 1 if a limit is missed
 
-One thread; speed is text to text, read and written, in CPU time. English is judged on dev, all words; Danish
-on test, words that are not punctuation, with settings that were tried on every tenth sentence of its training
-set. All tags are the treebanks' own. MaltParser's figures are recorded ones. Prints Markdown.
+One thread; speed is from text to text, including reading and writing, in CPU time. English is evaluated on
+dev, all words; Danish on test, without punctuation, with settings tuned on every tenth sentence of its
+training set. All tags are gold. MaltParser's figures are recorded. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LINEAR = 2.0
 
 @dataclass(frozen=True)
 class Row:
-    """A parser, its bars, and whether it is judged."""
+    """A parser, its limits, and whether they are checked."""
 
     name: str
     search: TransitionSettings
@@ -91,7 +91,7 @@ DANISH = Row(
 
 
 class Bench:
-    """What is printed, and whether all bars are met."""
+    """The report, and whether all limits are met."""
 
     def __init__(self, *, quick: bool) -> None:
         self.quick = quick
@@ -102,18 +102,18 @@ class Bench:
         if bar is None or self.quick:
             return text
         if not bar.holds(figure):
-            self.missed.append(f"{name}: {text}, needed {bar}")
+            self.missed.append(f"{name}: {text}, expected {bar}")
         return f"{text} ({bar})"
 
     def train(self, row: Row, columns: Columns, dev: Columns | None) -> tuple[Parser, float]:
-        """The parser, and the CPU seconds that it took."""
+        """The parser and its CPU seconds of training."""
         given = columns_of(list(columns.sentences())[:1000]) if self.quick else columns
         begin = time.process_time()
         parser = train(given, dev, config=row.config(quick=self.quick)).parser
         return parser, time.process_time() - begin
 
     def row(self, row: Row, parser: Parser, gold: Columns, seconds: float, *, punctuation: bool) -> str:
-        """A line of the table; words of punctuation are left out by the rule of CoNLL-X."""
+        """A line of the table; punctuation is excluded by CoNLL-X's rule."""
         parsed, taken = parsed_text(parser, gold.to_bytes())
         found = evaluate(
             gold.sentences(), gather(io.BytesIO(parsed), check_treebank).sentences(), subtypes=True
@@ -129,7 +129,7 @@ class Bench:
 
 
 def parsed_text(parser: Parser, text: bytes, rounds: int = ROUNDS) -> tuple[bytes, float]:
-    """Text with trees, and the least CPU time that it took."""
+    """Text with trees, and the least CPU time."""
     times = []
     for _ in range(rounds):
         target = io.BytesIO()
@@ -140,7 +140,7 @@ def parsed_text(parser: Parser, text: bytes, rounds: int = ROUNDS) -> tuple[byte
 
 
 def find(pattern: str) -> Columns | None:
-    """A treebank, or a word on stderr that there is none."""
+    """A treebank, or a message on stderr if it is missing."""
     paths = sorted(DATA.glob(pattern))
     if not paths:
         print(f"transition: no {pattern} in {DATA}; set ARBORA_DATA", file=sys.stderr)
@@ -152,7 +152,7 @@ HEADINGS = "| parser | UAS | LAS | tokens/s | training, CPU min |\n|---|---:|---
 
 
 def english(bench: Bench) -> Iterator[str]:
-    """Parsers on dev, beside MaltParser."""
+    """Parsers on dev, and MaltParser."""
     treebank, dev = find("UD_English-EWT/*-train.conllu"), find("UD_English-EWT/*-dev.conllu")
     if treebank is None or dev is None:
         return
@@ -175,7 +175,7 @@ def danish(bench: Bench) -> Iterator[str]:
 
 
 def lengths(bench: Bench) -> Iterator[str]:
-    """CPU microseconds per word, text to text, by sentence length; small trainings do for that."""
+    """CPU microseconds per word, text to text, by sentence length; short trainings suffice."""
     dev = find("UD_English-EWT/*-dev.conllu")
     if dev is None:
         return
@@ -205,7 +205,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Transition parsers: accuracy, speed, cost by length.")
     parser.add_argument("--quick", action="store_true", help="few sentences, two epochs")
     parser.add_argument("--only", choices=list(PARTS), help="that part alone")
-    parser.add_argument("--check", action="store_true", help="exit status 1 when a bar is missed")
+    parser.add_argument("--check", action="store_true", help="exit status 1 if a limit is missed")
     options = parser.parse_args()
     bench = Bench(quick=options.quick)
     for name, part in PARTS.items():

@@ -1,12 +1,12 @@
-"""Accuracy of each kind of parser on every treebank at hand: one table.
+"""Accuracy of each kind of parser on every available treebank: one table.
 
     python benchmarks/treebanks.py                                    # all of $ARBORA_DATA; takes hours
     python benchmarks/treebanks.py --treebanks UD_Greek-GDT UD_Turkish-IMST --parsers graph cube
     python benchmarks/treebanks.py --treebanks UD_English-EWT --parsers graph neural --vectors FILE
-    python benchmarks/treebanks.py --untrained skip --json            # only models that are there
+    python benchmarks/treebanks.py --untrained skip --json            # only existing models
 
 Models are trained on the train part with the defaults of `arbora train`, and kept in --models, so that a
-second run only evaluates. They parse the words of dev (of test, where there is no dev), with the tags that
+second run only evaluates. They parse the words of dev (test if there is no dev), with the tags that
 they predict: all words, whole labels. The best epochs are chosen on the same dev part. An ensemble joins
 `cube` and `neural`, which counts twice and gives the tags.
 """
@@ -37,11 +37,11 @@ from arbora.training import TrainConfig, train
 DATA = Path(os.environ.get("ARBORA_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 PARSERS = ("graph", "cube", "neural", "ensemble")
 PARTS = {"cube": 1.0, "neural": 2.0}  # of an ensemble, with their weights
-WITHIN = 0.2  # points of LAS: parsers that are as good as the best
+WITHIN = 0.2  # points of LAS below the best that count as equal
 
 
 class Treebank(NamedTuple):
-    """Its files; `held_out` is dev, or test where there is no dev."""
+    """Its files; `held_out` is dev, or test if there is no dev."""
 
     name: str
     train: Path
