@@ -1,7 +1,7 @@
-"""How sure are these scores? Marginals, entropy, the best trees and the safest one of a sentence.
+"""Confidence from scores: marginals, entropy, the k best trees and the minimum-risk tree of a sentence.
 
-A parser scores arcs; what the scores say about whole trees is a question for `arbora.inference`. Here
-two readings of one sentence compete: who was on the ferry, Otto or the gull?
+A parser scores arcs; `arbora.inference` computes what the scores mean for whole trees. This sentence has
+two readings: who was on the ferry, Otto or the gull?
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from arbora import Tree, TreeDistribution
 from arbora.web.terminal import draw
 
 FORMS = ["Otto", "drew", "the", "gull", "on", "the", "ferry"]
-# scores[head, dep], words from 1 and 0 for the root. Any arc is possible, these are likely.
+# scores[head, dep], words from 1 and 0 for the root. Any arc is possible; these are probable.
 LIKELY = {
     (2, 1): 5.0,
     (0, 2): 6.0,
@@ -24,7 +24,7 @@ LIKELY = {
 
 
 def main() -> None:
-    """Print what the distribution over all trees knows."""
+    """Print what the distribution over all trees shows."""
     scores = np.zeros((len(FORMS) + 1, len(FORMS) + 1))
     for (head, dep), score in LIKELY.items():
         scores[head, dep] = score
@@ -32,10 +32,10 @@ def main() -> None:
 
     print("The best tree, each word with the probability of its head:\n")
     marginals = trees.arc_marginals
-    sure = [f"{marginals[head, dep]:.2f}" for dep, head in enumerate(trees.best.heads) if dep > 0]
-    print(draw(Tree(trees.best.heads), FORMS, notes=sure))
+    notes = [f"{marginals[head, dep]:.2f}" for dep, head in enumerate(trees.best.heads) if dep > 0]
+    print(draw(Tree(trees.best.heads), FORMS, notes=notes))
 
-    print("\nThe likeliest trees:")
+    print("\nThe most probable trees:")
     for rank, tree in enumerate(trees.kbest(3), start=1):
         head = FORMS[tree.heads[7] - 1]
         print(f"{rank}. P = {np.exp(trees.log_prob(tree.heads)):.4f}, the ferry belongs to {head!r}")
@@ -47,9 +47,9 @@ def main() -> None:
     safest = trees.minimum_risk()
     print(f"The safest tree has {safest.score:.2f} of {len(FORMS)} heads right on average.")
 
-    # What is known can be said, and all answers follow.
-    told = TreeDistribution(scores, trees="projective", required=[(4, 7)])
-    print(f"If the gull was on the ferry, the entropy is {told.entropy:.2f} nats.")
+    # Require a known head: all results change accordingly.
+    required = TreeDistribution(scores, trees="projective", required=[(4, 7)])
+    print(f"If the gull was on the ferry, the entropy is {required.entropy:.2f} nats.")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Constrained parsing: what you know about a sentence changes the rest of its tree.
 
-Heads that are given are kept; the parser finds the best tree around them, with probabilities given them.
+The parser keeps given heads and finds the best tree around them, with conditional probabilities.
 
     python examples/constrained_parsing.py
 """
@@ -23,7 +23,7 @@ def with_heads(sentence: Sentence, known: dict[str, str]) -> Sentence:
 
 
 def main() -> None:
-    """Parse one sentence freely, then with a head that a person knows, then with heads that no tree has."""
+    """Parse one sentence freely, then with a known head, then with heads that fit no tree."""
     nlp = arbora.load()
     (free,) = nlp.parse([WORDS], probabilities=True)
     print(f"without constraints, P = {free.probability:.2f}")

@@ -1,4 +1,4 @@
-"""A corpus on several workers: the same call runs on this machine and on a Ray cluster.
+"""Parse a corpus on several workers: the same call runs on this machine and on a Ray cluster.
 
 Outputs appear shard by shard; a second run parses only what is missing.
 

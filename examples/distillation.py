@@ -14,11 +14,11 @@ from arbora.data.synthetic import generate
 TEACHER = {"parser": "cube", "order": 3, "parameters": {"epochs": 3}}
 STUDENT = {"parser": "transition", "parameters": {"epochs": 5}}
 SURE = 0.4
-"""Trees that are less probable are left out."""
+"""Less probable trees are left out."""
 
 
 def main() -> None:
-    """Compare a student of gold trees with one that also learns from its teacher."""
+    """Compare a student trained on gold trees with one also trained on its teacher's trees."""
     gold = list(generate(260, seed=3))
     train, dev = gold[:60], gold[60:260]
     unseen = list(generate(500, seed=4))  # their trees are not used
@@ -27,7 +27,7 @@ def main() -> None:
     teacher = arbora.train(train, config={**TEACHER, **small}).pipeline
     parsed = teacher.parse(unseen, probabilities=True)
     silver = [each.sentence for each in parsed if each.probability >= SURE]
-    print(f"the teacher is sure of {len(silver)} of {len(unseen)} trees\n")
+    print(f"the teacher is confident of {len(silver)} of {len(unseen)} trees\n")
 
     parsers = {
         "teacher": teacher,

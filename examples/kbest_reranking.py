@@ -1,7 +1,7 @@
-"""k-best reranking: let knowledge that the parser lacks choose among its best trees.
+"""k-best reranking: choose among a parser's best trees by knowledge that it lacks.
 
-The parser does not know what people see with. A few counts of word pairs do; a tree's score is its log
-probability plus a bonus for each pair that is known to go together.
+The parser does not know with what people see; a few counts of word pairs do. A tree's score is its log
+probability plus a bonus for each known pair.
 
     python examples/kbest_reranking.py
 """
@@ -13,11 +13,11 @@ from arbora.parsing.parsed import Parsed
 
 SENTENCES = ["She saw the man with the telescope.", "She saw the man with the beard."]
 GOES_WITH = {("saw", "telescope"): 2.0, ("man", "beard"): 4.0}
-"""A bonus for a head and a dependent, as logs of how much likelier the pair is than by chance."""
+"""A bonus for a head and a dependent, as the log of how much more probable the pair is than by chance."""
 
 
 def score(tree: Parsed) -> float:
-    """The tree's log probability, plus what the pairs say."""
+    """The tree's log probability, plus the bonuses of its pairs."""
     forms = ["ROOT", *tree.sentence.forms]
     pairs = ((forms[word.head], word.form) for word in tree)
     return math.log(tree.probability) + sum(GOES_WITH.get(pair, 0.0) for pair in pairs)

@@ -1,8 +1,8 @@
-"""What does a projective parser lose at best? Make trees projective, and score them as if parsed.
+"""The upper bound of a projective parser: make gold trees projective, and score them as if parsed.
 
-A projective parser learns from projective trees and can only predict such. The score of the changed gold
-trees is therefore its ceiling. Three ways to change them are compared on an invented treebank with many
-crossing arcs; the third leaves marks in the labels, from which the crossing arcs come back.
+A projective parser predicts only projective trees, so the score of the changed gold trees is its upper
+bound. Three ways to change them are compared on a synthetic treebank with many crossing arcs. The third
+stores marks in the labels, from which the crossing arcs are restored.
 """
 
 from arbora import Sentence, Tree, deprojectivize, evaluate, projectivize
@@ -16,7 +16,7 @@ def with_trees(sentences: list[Sentence], trees: list[Tree]) -> list[Sentence]:
 
 
 def main() -> None:
-    """Print the ceiling of each way, and whether the difference of two of them may be luck."""
+    """Print the upper bound of each way, and whether the difference of two of them is significant."""
     gold = list(generate(500, seed=11, nonprojective=0.4))
     trees = [sentence.tree for sentence in gold]
     crossed = sum(not tree.is_projective() for tree in trees)
@@ -35,7 +35,7 @@ def main() -> None:
         print(f"{how:<18} {result.uas:6.2f} {result.las:6.2f} {result.all.exact_match:6.2f}")
 
     test = compare(results["... and back"].all, results["flatten"].all, metric="uas", test="sign")
-    print(f"\nback against flatten: {test.difference:+.2f} UAS, p = {test.p_value:.2g} (sign test)")
+    print(f"\nrestored against flatten: {test.difference:+.2f} UAS, p = {test.p_value:.2g} (sign test)")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Your own scorer in PyTorch: a few lines of network, under our inference, training and model files.
+"""Your own scorer in PyTorch: a few lines, with Arbora's inference, training and model files.
 
-A scorer gives a score to each arc. The rest comes from the frame: the loss (here crf, the log-likelihood of
+A scorer gives a score to each arc. Arbora adds the rest: the loss (here crf, the log-likelihood of
 the gold tree among all trees), its gradient, the search, probabilities.
 
     python examples/torch_scorer.py
@@ -56,7 +56,7 @@ def main() -> None:
     config = {"parser": "exact", "scorer": TagPairs.name, "loss": "crf", "labels": "none", "only": "parser"}
     parameters = {"epochs": 10, "rate": 0.1, "k": 8}
     trained = arbora.train(gold[:200], gold[200:], config={**config, "parameters": parameters})
-    print(f"UAS on sentences it has not seen: {trained.scores['uas']:.1f}")
+    print(f"UAS on unseen sentences: {trained.scores['uas']:.1f}")
     (parsed,) = trained.pipeline.parse(gold[200:201], probabilities=True)
     print(f"P(tree) = {parsed.probability:.2f}")
     print([f"{word.form}: {word.head_probability:.2f}" for word in parsed])

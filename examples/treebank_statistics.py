@@ -1,7 +1,7 @@
-"""Which words stand far from their heads? Count it over a treebank, first as sentences, then as arrays.
+"""Which words are far from their heads? Count it over a treebank, first as sentences, then as arrays.
 
 Sentences are convenient, arrays are fast: `read_columns` gives a whole treebank as a few numpy arrays.
-The treebank is invented; put the name of your own in its place.
+The treebank is synthetic; replace it by your own.
 """
 
 from collections import Counter
@@ -40,9 +40,9 @@ def mean_lengths_of_columns(path: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    """Write an invented treebank, count it both ways, and print what was found."""
+    """Write a synthetic treebank, count it both ways, and print the results."""
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "invented.conllu.gz"
+        path = Path(folder) / "synthetic.conllu.gz"
         write(generate(1000, seed=7), path)
         found = mean_lengths_of_columns(path)
         assert found == mean_lengths_of_sentences(path)

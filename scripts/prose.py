@@ -1,6 +1,6 @@
 """Checks the prose of README and guide: python scripts/prose.py [PAGE...]
 
-Sentence length on the first pages, phrases that scripts/prose.toml refuses, and proselint's checks if it is
+Sentence length on the first pages, phrases that scripts/prose.toml rejects, and proselint's checks if it is
 installed. Code, tables and links' addresses are not prose. Prints `page:line: problem`; exit status 1 if any.
 """
 
@@ -45,7 +45,7 @@ def sentences(prose: str) -> Iterator[tuple[int, str]]:
 
 
 def problems(page: Path) -> Iterator[tuple[int, str]]:
-    """What our style refuses on a page."""
+    """The style errors of a page."""
     prose = prose_of(page.read_text(encoding="utf-8"))
     limit = STYLE["words"] if str(page.relative_to(ROOT)) in STYLE["first"] else None
     for line, sentence in sentences(prose):
@@ -59,7 +59,7 @@ def problems(page: Path) -> Iterator[tuple[int, str]]:
 
 
 def proselint(pages: list[Path]) -> Iterator[tuple[Path, int, str]]:
-    """What proselint says of the pages."""
+    """The errors that proselint finds on the pages."""
     if find_spec("proselint") is None:
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Writes the measured tables of the guide from stored results, so that no number is typed.
+"""Writes the measured tables of the guide from stored results.
 
     python scripts/tables.py                  write all tables into their pages
     python scripts/tables.py --check          exit status 1 where a page is not up to date
@@ -80,7 +80,9 @@ def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("--check", action="store_true", help="write nothing; exit status 1 if a page is old")
+    options.add_argument(
+        "--check", action="store_true", help="write nothing; exit status 1 if a page is out of date"
+    )
     options.add_argument("--store", metavar="NAME", help="store the table on standard input under this name")
     options.add_argument("--command", default="", help="the command that printed it")
     given = options.parse_args()

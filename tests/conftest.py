@@ -29,7 +29,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, so PyTo
 
 @pytest.fixture(scope="session")
 def small_treebank() -> Path:
-    """A dozen invented sentences with everything that CoNLL-U knows."""
+    """A dozen synthetic sentences with everything that CoNLL-U knows."""
     return ROOT / "tests" / "data" / "small.conllu"
 
 

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 PAGE = 2
 README = """# Summary
 
-A treebank that was invented.
+A synthetic treebank.
 
 === Machine-readable metadata (DO NOT REMOVE!) ================================
 Data available since: UD v2.{minor}

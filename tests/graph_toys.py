@@ -16,7 +16,7 @@ BITS = 12
 
 @lru_cache
 def treebank(sentences=40, seed=1, nonprojective=0.0, longest=12):
-    """Columns of an invented treebank; trees cross in that share of sentences."""
+    """Columns of a synthetic treebank; trees cross in that share of sentences."""
     given = generate(sentences, seed=seed, nonprojective=nonprojective, longest=longest)
     return parse_text("".join(sentence.to_conllu() for sentence in given), "conllu")
 

@@ -23,7 +23,7 @@ from arbora.evaluation.attachment import evaluate, is_punctuation
 from arbora.interfaces import Roots
 from arbora_studies.runner import Options
 
-SYNTHETIC = "invented"
+SYNTHETIC = "synthetic"
 """The language without a treebank on disk."""
 COUNTS = 400, 100
 """Its default numbers of training and test sentences."""
@@ -82,7 +82,7 @@ LANGUAGES: Mapping[str, Language] = {
     "slovene": _language("Slovene", "UD_Slovenian-SST_r2.13/sl_sst-ud-", dev=""),
     "swedish": _language("Swedish", "UD_Swedish-Talbanken_2015-01-05/sv-ud-", ".conll"),
     "turkish": _language("Turkish", "UD_Turkish-IMST/tr_imst-ud-"),
-    SYNTHETIC: Language(title="Invented"),
+    SYNTHETIC: Language(title="Synthetic"),
 }
 
 

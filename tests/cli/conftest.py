@@ -41,9 +41,9 @@ def arbora(monkeypatch, capfd):
 
 
 @pytest.fixture(scope="session")
-def invented(tmp_path_factory) -> tuple[Path, Path]:
+def synthetic(tmp_path_factory) -> tuple[Path, Path]:
     """A synthetic treebank to train on, and one to evaluate on."""
-    folder = tmp_path_factory.mktemp("invented")
+    folder = tmp_path_factory.mktemp("treebanks")
     paths = folder / "train.conllu", folder / "dev.conllu"
     for seed, (path, count) in enumerate(zip(paths, (80, 40), strict=True), start=1):
         treebank.write(generate(count, seed=seed), path)
@@ -51,10 +51,10 @@ def invented(tmp_path_factory) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="session")
-def parser(invented) -> Parser:
+def parser(synthetic) -> Parser:
     """A small parser."""
     settings = {"tree_bits": 12, "label_bits": 12, "order": 1, "parameters": {"epochs": 2}}
-    return train(*invented, config=settings).parser
+    return train(*synthetic, config=settings).parser
 
 
 @pytest.fixture(scope="session")

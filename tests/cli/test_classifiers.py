@@ -58,12 +58,12 @@ def test_info_describes_damaged_classifiers(arbora, classifier, change):
     assert rows(arbora("info", classifier))["kind"] == "classifier"
 
 
-def test_classifiers_are_not_accepted_as_parsers(arbora, classifier, invented):
+def test_classifiers_are_not_accepted_as_parsers(arbora, classifier, synthetic):
     told = "expected a parser, as `arbora train` writes it, got a classifier; "
     told += "`arbora.learners.OnlineClassifier.load` reads it"
     for arguments in (
-        ("parse", invented[1], "-m", classifier),
-        ("train", invented[0], "--only", "parser", "--stack", classifier, "-o", classifier.parent / "new"),
+        ("parse", synthetic[1], "-m", classifier),
+        ("train", synthetic[0], "--only", "parser", "--stack", classifier, "-o", classifier.parent / "new"),
     ):
         result = arbora(*arguments)
         assert result.status == 1

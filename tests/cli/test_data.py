@@ -198,29 +198,29 @@ def test_train_by_name(danish, arbora, tmp_path):
     assert json.loads(result.stdout)["sentences"] == 30
 
 
-def test_options_override_the_licence(danish, arbora, invented, tmp_path):
+def test_options_override_the_licence(danish, arbora, synthetic, tmp_path):
     result = arbora(
-        "train", invented[0], "-o", "m", *SMALL, "--licence", "CC0", "--attribution", "Me", "--json"
+        "train", synthetic[0], "-o", "m", *SMALL, "--licence", "CC0", "--attribution", "Me", "--json"
     )
     assert json.loads(result.stdout)["data"] == [
         {"name": "train.conllu", "licence": "CC0", "attribution": "Me"}
     ]
     assert Parser.load("m").about["data"][0]["licence"] == "CC0"
-    assert arbora("train", invented[0], "-o", "m", *SMALL, "-q").status == 0
+    assert arbora("train", synthetic[0], "-o", "m", *SMALL, "-q").status == 0
     assert "data" not in Parser.load("m").about
     file = tmp_path / "treebanks" / "UD_Danish-DDT" / "da_ddt-ud-train.conllu"
-    result = arbora("train", file, invented[0], "-o", "m", *SMALL, "--json")
+    result = arbora("train", file, synthetic[0], "-o", "m", *SMALL, "--json")
     names = [each["name"] for each in json.loads(result.stdout)["data"]]
     assert names == ["UD_Danish-DDT r2.14", "train.conllu"]
 
 
-def test_wrong_treebank_names_are_rejected(danish, arbora, invented, tmp_path):
+def test_wrong_treebank_names_are_rejected(danish, arbora, synthetic, tmp_path):
     for options, status, told in [
         (("train", "UD_Danish-DDTT"), 2, "error: UD_Danish-DDTT: no such file, and no such treebank in"),
         (("train", "UD_Danish-DDTT"), 2, "did you mean UD_Danish-DDT?"),
         (("stats", "Readme.txt"), 2, "Readme.txt: no such file ("),
         (("train", "UD_Zulu-New"), 2, "`arbora data get UD_Zulu-New` downloads it"),
-        (("train", "UD_Danish-DDT", invented[0]), 2, "missing option '--output'"),
+        (("train", "UD_Danish-DDT", synthetic[0]), 2, "missing option '--output'"),
         (("train", "UD_Danish-DDT/train"), 2, "missing option '--output'"),
         (
             ("eval", "UD_Danish-DDT", "x"),

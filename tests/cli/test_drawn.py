@@ -14,10 +14,10 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture
-def few(invented, tmp_path):
+def few(synthetic, tmp_path):
     """The first three sentences of the treebank to judge by."""
     path = tmp_path / "few.conllu"
-    write(list(read(invented[1]))[:3], path)
+    write(list(read(synthetic[1]))[:3], path)
     return path
 
 

@@ -165,9 +165,9 @@ def test_a_model(arbora, model, parser):
 
 
 @pytest.mark.parametrize("kind", ["cube", "transition"])
-def test_info_about_other_parsers(arbora, kind, invented, tmp_path):
+def test_info_about_other_parsers(arbora, kind, synthetic, tmp_path):
     settings = {"parser": kind, "tree_bits": 12, "label_bits": 12, "parameters": {"epochs": 1}}
-    train(invented[0], config=settings).parser.save(tmp_path / "m")
+    train(synthetic[0], config=settings).parser.save(tmp_path / "m")
     rows = dict(line.split("\t", 1) for line in arbora("info", tmp_path / "m").stdout.splitlines() if line)
     assert rows["kind"] == f"{kind} parser"
     assert rows["settings"].startswith(f"parser {kind}, ")

@@ -10,8 +10,8 @@ TINY = ("neural.units=6", "neural.arc_size=6", "neural.label_size=4", "neural.wo
 
 
 @pytest.fixture
-def train(arbora, invented, tmp_path, monkeypatch):
-    """`arbora train --parser neural` on the invented treebanks, to m.arbora in a folder of its own."""
+def train(arbora, synthetic, tmp_path, monkeypatch):
+    """`arbora train --parser neural` on the synthetic treebanks, to m.arbora in a folder of its own."""
     pytest.importorskip("torch", reason="networks are trained with PyTorch")
     monkeypatch.chdir(tmp_path)
     settings = [part for each in TINY for part in ("-p", each)]
@@ -19,9 +19,9 @@ def train(arbora, invented, tmp_path, monkeypatch):
     def call(*more):
         return arbora(
             "train",
-            invented[0],
+            synthetic[0],
             "--dev",
-            invented[1],
+            synthetic[1],
             "-o",
             "m.arbora",
             "--parser",
@@ -33,7 +33,7 @@ def train(arbora, invented, tmp_path, monkeypatch):
     return call
 
 
-def test_a_compact_model_is_trained_described_and_used(arbora, train, invented):
+def test_a_compact_model_is_trained_described_and_used(arbora, train, synthetic):
     result = json.loads(train("--epochs", "2", "--compact", "--json").stdout)
     assert {"las", "uas"} == set(result["compact"]["before"])
     assert {"upos", "las"} < set(result["parts"]["dev"])
@@ -41,7 +41,7 @@ def test_a_compact_model_is_trained_described_and_used(arbora, train, invented):
     assert "parser neural" in shown
     assert "units 6" in shown
     assert "order 1" in arbora("info", "m.arbora", "--all").stdout.replace("\t", " ")
-    arbora("parse", invented[1], "-m", "m.arbora", "--retag", "--probabilities", "-o", "parsed.conllu")
+    arbora("parse", synthetic[1], "-m", "m.arbora", "--retag", "--probabilities", "-o", "parsed.conllu")
     parsed = list(read("parsed.conllu"))
     assert all(tag != "_" for sentence in parsed for tag in sentence.upos)
     assert all("HeadProb=" in misc for sentence in parsed for misc in sentence.misc)
@@ -57,10 +57,10 @@ def test_bad_vectors_do_not_point_to_lenient(train, tmp_path):
     assert "--lenient" not in result.stderr
 
 
-def test_a_model_is_adapted(train, arbora, invented):
+def test_a_model_is_adapted(train, arbora, synthetic):
     assert train("--epochs", "2", "-q").status == 0
     settings = ("--epochs", "1", "--dev", "20%", "-o", "new.arbora", "--from", "m.arbora", "--json")
-    result = arbora("train", invented[1], *settings)
+    result = arbora("train", synthetic[1], *settings)
     assert result.status == 0
     assert json.loads(result.stdout)["config"]["start"] == "m.arbora"
     assert arbora("parse", "a word", "-m", "new.arbora").status == 0

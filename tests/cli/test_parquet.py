@@ -41,19 +41,19 @@ def test_convert_rejects_wrong_tables(arbora, small_treebank, tmp_path):
     assert "expected a Parquet file of words" in result.stderr
 
 
-def test_parse(arbora, model, parser, invented, tmp_path):
-    out, gold = tmp_path / "x.parquet", list(read(invented[1]))
-    result = arbora("parse", invented[1], "-m", model, "-o", out)
+def test_parse(arbora, model, parser, synthetic, tmp_path):
+    out, gold = tmp_path / "x.parquet", list(read(synthetic[1]))
+    result = arbora("parse", synthetic[1], "-m", model, "-o", out)
     assert (result.status, result.stdout) == (0, "")
     assert list(table.read_parquet(out)) == parser.parse(gold)
-    assert arbora("parse", invented[1], "-m", model, "-o", out, "--probabilities", "-q").status == 0
+    assert arbora("parse", synthetic[1], "-m", model, "-o", out, "--probabilities", "-q").status == 0
     from pyarrow import parquet
 
     found = parquet.read_table(out)
     parsed = parser.parse(gold, probabilities=True)
     assert found["head_probability"].to_pylist() == [p for tree in parsed for p in tree.head_probabilities]
     assert found["head"].to_pylist() == [head for tree in parsed for head in tree.sentence.heads]
-    result = arbora("parse", invented[1], "-m", model, "-o", out, "--kbest", "3")
+    result = arbora("parse", synthetic[1], "-m", model, "-o", out, "--kbest", "3")
     assert result.status == 2
     assert "one tree per sentence" in result.stderr
 

@@ -24,13 +24,13 @@ def without_trees(data: bytes) -> list[list[str]]:
     return [line[:6] + line[8:] if line[0].isdigit() else line for line in lines]
 
 
-def test_trees_are_those_of_the_parser(arbora, model, parser, invented, tmp_path):
+def test_trees_are_those_of_the_parser(arbora, model, parser, synthetic, tmp_path):
     out = tmp_path / "out.conllu"
-    result = arbora("parse", invented[1], "-m", model, "-o", out)
+    result = arbora("parse", synthetic[1], "-m", model, "-o", out)
     assert (result.status, result.stdout) == (0, "")
-    assert f"{invented[1]}: 40 sentences, " in result.stderr
+    assert f"{synthetic[1]}: 40 sentences, " in result.stderr
     assert "words/s" in result.stderr
-    gold = list(read(invented[1]))
+    gold = list(read(synthetic[1]))
     assert list(read(out)) == parser.parse(gold)
     assert package.evaluate(gold, read(out)).las > 80
 
@@ -47,9 +47,9 @@ def test_only_trees_change(arbora, model, small_treebank, tmp_path):
     assert (tmp_path / "x").read_bytes() == b"\xef\xbb\xbf" + out.read_bytes().replace(b"\n", b"\r\n")
 
 
-def test_pipes(model, invented, tmp_path):
-    data = invented[1].read_bytes()
-    result = piped(f"arbora parse - -m {model} | arbora eval {invented[1]} - --json", data)
+def test_pipes(model, synthetic, tmp_path):
+    data = synthetic[1].read_bytes()
+    result = piped(f"arbora parse - -m {model} | arbora eval {synthetic[1]} - --json", data)
     assert result.returncode == 0
     assert json.loads(result.stdout)["las"] > 80
     assert result.stderr.startswith(b"<stdin>: 40 sentences")
@@ -65,33 +65,33 @@ def test_pipes(model, invented, tmp_path):
     assert full.stderr.endswith(b"error: stdout could not be written: No space left on device\n")
 
 
-def test_threads_change_nothing(arbora, model, invented, tmp_path):
+def test_threads_change_nothing(arbora, model, synthetic, tmp_path):
     found = []
     for threads in (1, 2):
         assert (
-            arbora("parse", invented[0], "-m", model, "-o", tmp_path / "x", "--threads", threads).status == 0
+            arbora("parse", synthetic[0], "-m", model, "-o", tmp_path / "x", "--threads", threads).status == 0
         )
         found.append((tmp_path / "x").read_bytes())
     assert found[0] == found[1]
-    assert arbora("parse", invented[0], "-m", model, "--threads", 0).status == 2
+    assert arbora("parse", synthetic[0], "-m", model, "--threads", 0).status == 2
 
 
-def test_json_and_trees(arbora, model, parser, invented, tmp_path):
-    gold = list(read(invented[1]))
-    result = arbora("parse", invented[1], "-m", model, "--format", "json")
+def test_json_and_trees(arbora, model, parser, synthetic, tmp_path):
+    gold = list(read(synthetic[1]))
+    result = arbora("parse", synthetic[1], "-m", model, "--format", "json")
     found = [json.loads(line) for line in result.stdout.splitlines()]
     assert [[word["head"] for word in each["words"]] for each in found] == [
         list(sentence.heads) for sentence in parser.parse(gold)
     ]
     assert found[0]["comments"] == list(gold[0].comments)
     assert found[0]["words"][0].keys() == {"id", "form", "lemma", "upos", "head", "deprel"}
-    drawn = arbora("parse", invented[1], "-m", model, "--format", "tree").stdout
+    drawn = arbora("parse", synthetic[1], "-m", model, "--format", "tree").stdout
     assert drawn.count("\n\n") == 40
     assert "──" in drawn
 
 
-def test_conllx_stays_conllx_by_default(arbora, model, invented, tmp_path):
-    assert arbora("convert", invented[1], "-o", tmp_path / "x.conllx").status == 0
+def test_conllx_stays_conllx_by_default(arbora, model, synthetic, tmp_path):
+    assert arbora("convert", synthetic[1], "-o", tmp_path / "x.conllx").status == 0
     result = arbora("parse", tmp_path / "x.conllx", "-m", model, "-o", tmp_path / "y.conllx")
     assert result.status == 0
     assert without_trees((tmp_path / "y.conllx").read_bytes()) == without_trees(
@@ -102,14 +102,14 @@ def test_conllx_stays_conllx_by_default(arbora, model, invented, tmp_path):
     assert back.stdout == wanted.stdout
 
 
-def test_a_terminal_gets_drawn_trees(model, invented, run_in_terminal):
-    shown = run_in_terminal([sys.executable, "-m", "arbora", "parse", str(invented[1]), "-m", str(model)])
+def test_a_terminal_gets_drawn_trees(model, synthetic, run_in_terminal):
+    shown = run_in_terminal([sys.executable, "-m", "arbora", "parse", str(synthetic[1]), "-m", str(model)])
     assert "╭─" in shown
     assert "# text" not in shown
 
 
-def test_progress_is_shown_on_terminals_only(model, invented, run_in_terminal, tmp_path):
-    command = [sys.executable, "-m", "arbora", "parse", str(invented[1]), "-m", str(model)]
+def test_progress_is_shown_on_terminals_only(model, synthetic, run_in_terminal, tmp_path):
+    command = [sys.executable, "-m", "arbora", "parse", str(synthetic[1]), "-m", str(model)]
     command += ["-o", str(tmp_path / "x")]
     shown = run_in_terminal(command)
     assert "\x1b[?25l" in shown
@@ -128,9 +128,9 @@ def test_missing_tags_are_a_warning(arbora, model, tmp_path):
     assert "0 sentences, 0 words" in result.stderr
 
 
-def test_bad_sentences(arbora, model, invented, tmp_path):
+def test_bad_sentences(arbora, model, synthetic, tmp_path):
     bad = tmp_path / "bad.conllu"
-    bad.write_text(invented[1].read_text() + "1\tx\n\n")
+    bad.write_text(synthetic[1].read_text() + "1\tx\n\n")
     result = arbora("parse", bad, "-m", model, "-o", tmp_path / "out")
     assert result.status == 1
     assert "(--lenient skips such sentences)" in result.stderr
@@ -149,7 +149,7 @@ def test_short_and_long_sentences(arbora, model, tmp_path, words):
     assert len(parsed.tree) == words
 
 
-def test_memory_does_not_grow_with_the_input(model, invented):
+def test_memory_does_not_grow_with_the_input(model, synthetic):
     """The file is made while it is read, so that only what the parser keeps counts."""
     code = (
         "import resource, sys; from arbora.parsing.parser import Parser; import io\n"
@@ -167,29 +167,29 @@ def test_memory_does_not_grow_with_the_input(model, invented):
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
     peaks = [
-        int(subprocess.check_output([sys.executable, "-c", code, model, invented[1], times], timeout=60))
+        int(subprocess.check_output([sys.executable, "-c", code, model, synthetic[1], times], timeout=60))
         for times in ("2", "12")
     ]
     assert peaks[1] < 1.1 * peaks[0]
 
 
-def test_the_python_names(model, invented, parser):
+def test_the_python_names(model, synthetic, parser):
     loaded = package.load(model)
-    gold = list(read(invented[1]))
+    gold = list(read(synthetic[1]))
     assert loaded.parse(gold) == parser.parse(gold)
     (short,) = loaded.parse([["dogs", "bark"]])
     assert len(short.tree) == 2
     trained = package.train(
-        invented[0], config={"order": 1, "tree_bits": 12, "label_bits": 12, "parameters": {"epochs": 1}}
+        synthetic[0], config={"order": 1, "tree_bits": 12, "label_bits": 12, "parameters": {"epochs": 1}}
     )
     assert trained.best_epoch == 1
     with pytest.raises(package.InputError, match="did you mean 'order'"):
-        package.train(invented[0], config={"ordr": 1})
+        package.train(synthetic[0], config={"ordr": 1})
 
 
-def test_input_unlike_the_training_data_is_a_warning(arbora, model, parser, invented, tmp_path):
+def test_input_unlike_the_training_data_is_a_warning(arbora, model, parser, synthetic, tmp_path):
     assert parser.names.columns
-    rows = [line.split("\t") for line in invented[1].read_text().split("\n")]
+    rows = [line.split("\t") for line in synthetic[1].read_text().split("\n")]
     for column, number in (("lemma", 2), ("upos", 3), ("xpos", 4), ("feats", 5)):
         path = tmp_path / f"{column}.conllu"
         path.write_text(
@@ -204,33 +204,33 @@ def test_input_unlike_the_training_data_is_a_warning(arbora, model, parser, inve
     told = arbora("parse", path, "-m", model, "-o", tmp_path / "o.conllu").stderr
     words = sum(len(row) == 10 for row in rows)
     assert f"warning: {path}: {words:,} of {words:,} UPOS tags are unknown to" in told
-    assert "warning" not in arbora("parse", invented[1], "-m", model, "-o", tmp_path / "o.conllu").stderr
+    assert "warning" not in arbora("parse", synthetic[1], "-m", model, "-o", tmp_path / "o.conllu").stderr
 
 
-def test_models_without_the_names_of_columns(arbora, parser, invented, tmp_path):
+def test_models_without_the_names_of_columns(arbora, parser, synthetic, tmp_path):
     """Older versions did not store them."""
     old = replace(parser, names=replace(parser.names, columns=None))
     old.save(tmp_path / "old.arbora")
     assert package.load(tmp_path / "old.arbora").parser.names.columns is None
     out = tmp_path / "o.conllu"
-    result = arbora("parse", invented[1], "-m", tmp_path / "old.arbora", "-o", out)
+    result = arbora("parse", synthetic[1], "-m", tmp_path / "old.arbora", "-o", out)
     assert (result.status, "warning" in result.stderr) == (0, False)
     parser.save(tmp_path / "new.arbora")
     columns = " ".join(["form", *parser.names.columns])
     assert f"columns\t{columns}\n" in arbora("info", tmp_path / "new.arbora").stdout
 
 
-def test_inputs_are_never_overwritten(arbora, model, invented):
-    before = model.read_bytes(), invented[1].read_bytes()
-    for output in (model, invented[1]):
-        result = arbora("parse", invented[1], "-m", model, "-o", output)
+def test_inputs_are_never_overwritten(arbora, model, synthetic):
+    before = model.read_bytes(), synthetic[1].read_bytes()
+    for output in (model, synthetic[1]):
+        result = arbora("parse", synthetic[1], "-m", model, "-o", output)
         assert (result.status, "the output is also an input" in result.stderr) == (2, True)
-    assert before == (model.read_bytes(), invented[1].read_bytes())
+    assert before == (model.read_bytes(), synthetic[1].read_bytes())
 
 
-def test_the_output_name_sets_the_format(arbora, model, invented, tmp_path):
+def test_the_output_name_sets_the_format(arbora, model, synthetic, tmp_path):
     for name in ("o.json", "o.jsonl", "o.conllx", "o.conllu"):
-        assert arbora("parse", invented[1], "-m", model, "-o", tmp_path / name, "-q").status == 0
+        assert arbora("parse", synthetic[1], "-m", model, "-o", tmp_path / name, "-q").status == 0
     words = json.loads((tmp_path / "o.json").read_text().split("\n")[0])["words"]
     assert words[0]["id"] == 1
     assert (tmp_path / "o.jsonl").read_bytes() == (tmp_path / "o.json").read_bytes()
@@ -242,20 +242,20 @@ def test_the_output_name_sets_the_format(arbora, model, invented, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x.png", "x.txt", "x.png.gz", "x.parquet.gz"])
-def test_unsupported_endings_are_rejected(arbora, model, invented, tmp_path, name):
-    result = arbora("parse", invented[1], "-m", model, "-o", tmp_path / name)
+def test_unsupported_endings_are_rejected(arbora, model, synthetic, tmp_path, name):
+    result = arbora("parse", synthetic[1], "-m", model, "-o", tmp_path / name)
     assert (result.status, result.stdout, (tmp_path / name).exists()) == (2, "", False)
     ending = ".parquet" if "parquet" in name else name[1:5]
     assert (
         f"{name}: unsupported output format {ending}; expected a name that ends in .conllu," in result.stderr
     )
-    assert arbora("parse", invented[1], "-m", model, "-o", tmp_path / name, "--format", "json").status == 0
+    assert arbora("parse", synthetic[1], "-m", model, "-o", tmp_path / name, "--format", "json").status == 0
     assert (tmp_path / name).stat().st_size
 
 
-def test_conllx_with_probabilities_is_rejected(arbora, model, invented, tmp_path):
-    arbora("convert", invented[1], "-o", tmp_path / "in.conllx")
-    for source in (invented[1], tmp_path / "in.conllx"):
+def test_conllx_with_probabilities_is_rejected(arbora, model, synthetic, tmp_path):
+    arbora("convert", synthetic[1], "-o", tmp_path / "in.conllx")
+    for source in (synthetic[1], tmp_path / "in.conllx"):
         for output in (
             ("--format", "conllx"),
             ("-o", tmp_path / "o.conllx"),
@@ -266,7 +266,7 @@ def test_conllx_with_probabilities_is_rejected(arbora, model, invented, tmp_path
                 assert (result.status, result.stdout) == (2, "")
                 assert f"{option[0]}: CoNLL-X has no place for it" in result.stderr
     assert "HeadProb" in arbora("parse", tmp_path / "in.conllx", "-m", model, "--probabilities").stdout
-    written = arbora("parse", invented[1], "-m", model, "--format", "conllx", "-q")
+    written = arbora("parse", synthetic[1], "-m", model, "--format", "conllx", "-q")
     assert (written.status, "#" in written.stdout) == (0, False)
 
 

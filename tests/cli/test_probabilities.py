@@ -12,22 +12,22 @@ from arbora.training import train
 
 
 @pytest.fixture(scope="module")
-def others(invented, tmp_path_factory):
+def others(synthetic, tmp_path_factory):
     """Two more models: one that was not calibrated, and one of another kind."""
     folder = tmp_path_factory.mktemp("others")
     small = {"tree_bits": 12, "label_bits": 12, "parameters": {"epochs": 2}}
-    train(invented[0], config={**small, "order": 1, "seed": 3}).parser.save(folder / "plain")
+    train(synthetic[0], config={**small, "order": 1, "seed": 3}).parser.save(folder / "plain")
     crossing = {**small, "order": 2, "trees": "nonprojective"}
-    train(*invented, config=crossing).parser.save(folder / "crossing")
+    train(*synthetic, config=crossing).parser.save(folder / "crossing")
     return folder / "plain", folder / "crossing"
 
 
-def test_probabilities_in_conllu(arbora, model, parser, invented, tmp_path):
+def test_probabilities_in_conllu(arbora, model, parser, synthetic, tmp_path):
     out = tmp_path / "out.conllu"
-    result = arbora("parse", invented[1], "-m", model, "-o", out, "--probabilities")
+    result = arbora("parse", synthetic[1], "-m", model, "-o", out, "--probabilities")
     assert result.status == 0
     assert "calibrated" not in result.stderr
-    parsed = parser.parse(read(invented[1]), probabilities=True)
+    parsed = parser.parse(read(synthetic[1]), probabilities=True)
     assert out.read_text() == "".join(each.to_conllu() for each in parsed)
     first = next(read(out))
     assert first.misc[0] == f"HeadProb={parsed[0][0].head_probability:.4f}|" + (
@@ -38,33 +38,33 @@ def test_probabilities_in_conllu(arbora, model, parser, invented, tmp_path):
     assert arbora("parse", out, "-m", model, "-o", again, "--probabilities", "-q") == (0, "", "")
     assert again.read_text() == out.read_text()  # replaced, not repeated
     crlf = tmp_path / "crlf.conllu"
-    crlf.write_bytes(invented[1].read_bytes().replace(b"\n", b"\r\n"))
+    crlf.write_bytes(synthetic[1].read_bytes().replace(b"\n", b"\r\n"))
     assert arbora("parse", crlf, "-m", model, "-o", again, "--probabilities", "-q").status == 0
     assert again.read_bytes() == out.read_bytes().replace(b"\n", b"\r\n")
-    risky = arbora("parse", invented[1], "-m", model, "--decode", "minimum-risk", "-q")
-    expected = parser.parse(read(invented[1]), decode="minimum-risk")
+    risky = arbora("parse", synthetic[1], "-m", model, "--decode", "minimum-risk", "-q")
+    expected = parser.parse(read(synthetic[1]), decode="minimum-risk")
     assert risky.stdout == "".join(each.to_conllu() for each in expected)
 
 
-def test_json_and_trees(arbora, model, parser, invented):
-    result = arbora("parse", invented[1], "-m", model, "--probabilities", "--format", "json", "-q")
+def test_json_and_trees(arbora, model, parser, synthetic):
+    result = arbora("parse", synthetic[1], "-m", model, "--probabilities", "--format", "json", "-q")
     lines = [json.loads(line) for line in result.stdout.splitlines()]
-    parsed = parser.parse(read(invented[1]), probabilities=True)
+    parsed = parser.parse(read(synthetic[1]), probabilities=True)
     assert lines == [json.loads(json.dumps(each.to_json())) for each in parsed]
     assert 0 < lines[0]["words"][0]["label_probability"] <= 1
-    drawn = arbora("parse", invented[1], "-m", model, "--probabilities", "--format", "tree", "-q")
+    drawn = arbora("parse", synthetic[1], "-m", model, "--probabilities", "--format", "tree", "-q")
     assert drawn.stdout.startswith(f"tree probability {parsed[0].probability:.4g}\n")
-    ranked = arbora("parse", invented[1], "-m", model, "--kbest", "2", "--format", "json", "-q")
+    ranked = arbora("parse", synthetic[1], "-m", model, "--kbest", "2", "--format", "json", "-q")
     first, second = (json.loads(line) for line in ranked.stdout.splitlines()[:2])
     assert (first["kbest"], second["kbest"]) == (1, 2)
     assert first["tree_probability"] >= second["tree_probability"]
 
 
-def test_the_k_best_trees(arbora, model, parser, invented, tmp_path):
+def test_the_k_best_trees(arbora, model, parser, synthetic, tmp_path):
     out = tmp_path / "out.conllu"
-    assert arbora("parse", invented[1], "-m", model, "-o", out, "--kbest", "3", "-q").status == 0
+    assert arbora("parse", synthetic[1], "-m", model, "-o", out, "--kbest", "3", "-q").status == 0
     found = read(out)
-    for sentence in read(invented[1]):
+    for sentence in read(synthetic[1]):
         best = parser.kbest(sentence, 3)
         for i, tree in enumerate(best, start=1):
             written = next(found)
@@ -75,24 +75,24 @@ def test_the_k_best_trees(arbora, model, parser, invented, tmp_path):
     assert next(found, None) is None
 
 
-def test_conllx_becomes_conllu(arbora, model, invented, tmp_path):
-    write((conllu_to_conllx(s) for s in read(invented[1])), tmp_path / "in.conll")
+def test_conllx_becomes_conllu(arbora, model, synthetic, tmp_path):
+    write((conllu_to_conllx(s) for s in read(synthetic[1])), tmp_path / "in.conll")
     options = ("--input-format", "conllx", "--probabilities", "-q")
     result = arbora("parse", tmp_path / "in.conll", "-m", model, "-o", tmp_path / "out.conllu", *options)
     assert result == (0, "", "")
     assert all("HeadProb=" in misc for sentence in read(tmp_path / "out.conllu") for misc in sentence.misc)
 
 
-def test_several_models(arbora, model, others, invented, tmp_path):
+def test_several_models(arbora, model, others, synthetic, tmp_path):
     out = tmp_path / "out.conllu"
     models = [part for path in (model, *others) for part in ("-m", path)]
-    result = arbora("parse", invented[1], *models, "-o", out, "--probabilities")
+    result = arbora("parse", synthetic[1], *models, "-o", out, "--probabilities")
     assert result.status == 0
     assert "the 3 models agree on" in result.stderr
     assert "together: UAS" in result.stderr
     assert f"note: {others[0]} has no temperature" in result.stderr
     assert all("HeadProb=" in misc for sentence in read(out) for misc in sentence.misc)
-    plain = arbora("parse", invented[1], *models, "-q")
+    plain = arbora("parse", synthetic[1], *models, "-q")
     written = "".join(sentence.to_conllu() for sentence in read(out))
     heads = [line.split("\t")[6:8] for line in written.splitlines() if line[:1].isdigit()]
     assert heads == [line.split("\t")[6:8] for line in plain.stdout.splitlines() if line[:1].isdigit()]
@@ -103,12 +103,14 @@ def test_several_models(arbora, model, others, invented, tmp_path):
     assert "together" not in told  # there is nothing to compare with
 
 
-def test_weights(arbora, model, others, parser, invented):
+def test_weights(arbora, model, others, parser, synthetic):
     models = ["-m", model, "-m", others[0]]
-    plain = arbora("parse", invented[1], *models, "-q")
-    assert arbora("parse", invented[1], *models, "-q", "--weights", "2,2") == plain
-    weighted = arbora("parse", invented[1], *models, "-q", "--probabilities", "--weights", "3,1")
-    expected = ensemble([parser, Parser.load(others[0])], [3, 1]).parse(read(invented[1]), probabilities=True)
+    plain = arbora("parse", synthetic[1], *models, "-q")
+    assert arbora("parse", synthetic[1], *models, "-q", "--weights", "2,2") == plain
+    weighted = arbora("parse", synthetic[1], *models, "-q", "--probabilities", "--weights", "3,1")
+    expected = ensemble([parser, Parser.load(others[0])], [3, 1]).parse(
+        read(synthetic[1]), probabilities=True
+    )
     assert weighted.stdout == "".join(each.to_conllu() for each in expected)
 
 
@@ -126,46 +128,46 @@ def test_weights(arbora, model, others, parser, invented):
         (["-m", "MODEL"], "got one twice"),
     ],
 )
-def test_options_that_exclude_each_other(options, message, arbora, model, others, invented):
+def test_options_that_exclude_each_other(options, message, arbora, model, others, synthetic):
     names = {"OTHER": others[0], "MODEL": model}
-    result = arbora("parse", invented[1], "-m", model, *(names.get(each, each) for each in options))
+    result = arbora("parse", synthetic[1], "-m", model, *(names.get(each, each) for each in options))
     assert result.status == 2
     assert message in " ".join(result.stderr.replace("│", " ").split())
 
 
-def test_unanswered_queries_are_errors(arbora, others, invented):
-    result = arbora("parse", invented[1], "-m", others[1], "--kbest", "2")
+def test_unanswered_queries_are_errors(arbora, others, synthetic):
+    result = arbora("parse", synthetic[1], "-m", others[1], "--kbest", "2")
     assert result.status == 1
     assert "trees=projective" in result.stderr
-    told = arbora("parse", invented[1], "-m", others[1], "--probabilities")
+    told = arbora("parse", synthetic[1], "-m", others[1], "--probabilities")
     assert told.status == 0
     assert "HeadProb=" in told.stdout
     assert "tree_probability" not in told.stdout
 
 
-def test_calibration(arbora, model, invented, tmp_path):
+def test_calibration(arbora, model, synthetic, tmp_path):
     pytest.importorskip("matplotlib")
     out = tmp_path / "out.conllu"
-    arbora("parse", invented[1], "-m", model, "-o", out, "--probabilities", "-q")
+    arbora("parse", synthetic[1], "-m", model, "-o", out, "--probabilities", "-q")
     picture = tmp_path / "reliability.svg"
-    result = arbora("eval", invented[1], out, "--calibration", "--plot", picture)
+    result = arbora("eval", synthetic[1], out, "--calibration", "--plot", picture)
     assert result.status == 0
     assert "ECE" in result.stdout
     assert "right among the most certain" in result.stdout
     assert picture.read_text().startswith("<?xml")
-    told = json.loads(arbora("eval", invented[1], out, "--calibration", "--json").stdout)
+    told = json.loads(arbora("eval", synthetic[1], out, "--calibration", "--json").stdout)
     assert set(told["calibration"]) == {"heads", "labels", "arcs"}
     assert told["calibration"]["heads"]["accuracy"] == pytest.approx(told["uas"] / 100)
     assert told["calibration"]["arcs"]["accuracy"] == pytest.approx(told["las"] / 100)
-    refused = arbora("eval", invented[1], invented[1], "--calibration")
+    refused = arbora("eval", synthetic[1], synthetic[1], "--calibration")
     assert refused.status == 1
     assert "expected HeadProb=" in refused.stderr
-    assert arbora("eval", invented[1], out, "--plot", picture).status == 2
+    assert arbora("eval", synthetic[1], out, "--plot", picture).status == 2
 
 
-def test_keep_heads(arbora, model, parser, invented, tmp_path):
+def test_keep_heads(arbora, model, parser, synthetic, tmp_path):
     given = []
-    for sentence in read(invented[1]):
+    for sentence in read(synthetic[1]):
         kept = [i % 3 == 0 for i in range(len(sentence))]
         pairs = zip(sentence.heads, sentence.deprels, kept, strict=True)
         heads, labels = zip(*((h, f"my:{d}") if keep else (-1, "_") for h, d, keep in pairs), strict=True)

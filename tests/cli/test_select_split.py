@@ -28,11 +28,13 @@ def sentences(text):
 
 
 def test_select_writes_the_most_doubtful_sentences_without_the_parsers_trees(
-    arbora, invented, model, tmp_path
+    arbora, synthetic, model, tmp_path
 ):
-    found = arbora("select", invented[1], "-m", model, "-n", 3, "--ignore-heads", "-o", tmp_path / "x.conllu")
+    found = arbora(
+        "select", synthetic[1], "-m", model, "-n", 3, "--ignore-heads", "-o", tmp_path / "x.conllu"
+    )
     assert found.status == 0, found.stderr
-    gold = [*treebank.read(invented[1])]
+    gold = [*treebank.read(synthetic[1])]
     nlp = load(str(model))
     order = order_sentences(nlp.parse(gold, probabilities=True), n=3)
     chosen = [*treebank.read(tmp_path / "x.conllu")]
@@ -42,8 +44,8 @@ def test_select_writes_the_most_doubtful_sentences_without_the_parsers_trees(
     assert doubts == sorted(doubts, reverse=True)
 
 
-def test_select_leaves_annotated_words_and_sentences_out(arbora, invented, model, tmp_path):
-    lines = [line.split("\t") for line in invented[1].read_text().split("\n")]
+def test_select_leaves_annotated_words_and_sentences_out(arbora, synthetic, model, tmp_path):
+    lines = [line.split("\t") for line in synthetic[1].read_text().split("\n")]
     words = [row for row in lines if len(row) == 10]
     for row in words[: len(words) // 2]:
         if row[0] != "1":
@@ -58,25 +60,25 @@ def test_select_leaves_annotated_words_and_sentences_out(arbora, invented, model
     assert len(written) == len({s for s, _ in unknown}) < len(given)
 
 
-def test_select_arcs_as_a_table(arbora, invented, model, tmp_path):
-    table = arbora("select", invented[1], "-m", model, "--arcs", "-n", 4, "--ignore-heads").stdout
+def test_select_arcs_as_a_table(arbora, synthetic, model, tmp_path):
+    table = arbora("select", synthetic[1], "-m", model, "--arcs", "-n", 4, "--ignore-heads").stdout
     heading, *rows = [line.split("\t") for line in table.splitlines()]
     assert heading == ["sentence", "sent_id", "word", "form", "head", "deprel", "doubt"]
     nlp = load(str(model))
-    arcs = order_arcs(nlp.parse([*treebank.read(invented[1])], probabilities=True), n=4)
+    arcs = order_arcs(nlp.parse([*treebank.read(synthetic[1])], probabilities=True), n=4)
     assert [(int(row[0]) - 1, int(row[2])) for row in rows] == [(arc.sentence, arc.word) for arc in arcs]
     path = tmp_path / "arcs.tsv"
-    arbora("select", invented[1], "-m", model, "--arcs", "-n", 4, "--ignore-heads", "-o", path)
+    arbora("select", synthetic[1], "-m", model, "--arcs", "-n", 4, "--ignore-heads", "-o", path)
     assert path.read_text() == table
 
 
 @pytest.mark.parametrize("by", ["diversity", "random", "text"])
-def test_select_in_other_orders(arbora, invented, model, by):
-    arguments = ("select", invented[1], "-m", model, "-n", 5, "--by", by, "--ignore-heads")
-    found = arbora(*arguments, "--annotated", invented[0])
+def test_select_in_other_orders(arbora, synthetic, model, by):
+    arguments = ("select", synthetic[1], "-m", model, "-n", 5, "--by", by, "--ignore-heads")
+    found = arbora(*arguments, "--annotated", synthetic[0])
     assert found.status == 0, found.stderr
     assert len(sentences(found.stdout)) == 5
-    assert found.stdout == arbora(*arguments, "--annotated", invented[0]).stdout
+    assert found.stdout == arbora(*arguments, "--annotated", synthetic[0]).stdout
 
 
 def test_select_from_raw_text(arbora):
@@ -86,34 +88,34 @@ def test_select_from_raw_text(arbora):
     assert arbora("select", "She reads books.", "--json").status == 2
 
 
-def test_parse_sorts_by_doubt(arbora, invented, model, tmp_path):
-    plain = arbora("parse", invented[1], "-m", model).stdout
-    found = arbora("parse", invented[1], "-m", model, "--sort", "doubt")
+def test_parse_sorts_by_doubt(arbora, synthetic, model, tmp_path):
+    plain = arbora("parse", synthetic[1], "-m", model).stdout
+    found = arbora("parse", synthetic[1], "-m", model, "--sort", "doubt")
     assert found.status == 0, found.stderr
     assert sorted(sentences(found.stdout)) == sorted(sentences(plain))
-    gold = [*treebank.read(invented[1])]
+    gold = [*treebank.read(synthetic[1])]
     order = order_sentences(load(str(model)).parse(gold, probabilities=True))
     assert sentences(found.stdout) == [sentences(plain)[number] for number in order]
-    assert arbora("parse", invented[1], "-o", f"{tmp_path}/", "--sort", "doubt").status == 2
+    assert arbora("parse", synthetic[1], "-o", f"{tmp_path}/", "--sort", "doubt").status == 2
 
 
-def test_split_is_whole_seeded_and_in_order(arbora, invented, tmp_path):
+def test_split_is_whole_seeded_and_in_order(arbora, synthetic, tmp_path):
     prefix = tmp_path / "part"
-    found = arbora("split", invented[0], "80/10/10", "-o", prefix, "--json")
+    found = arbora("split", synthetic[0], "80/10/10", "-o", prefix, "--json")
     assert [part["sentences"] for part in json.loads(found.stdout)] == [64, 8, 8]
-    whole = sentences(invented[0].read_text())
+    whole = sentences(synthetic[0].read_text())
     parts = [sentences((tmp_path / f"part-{name}.conllu").read_text()) for name in ("train", "dev", "test")]
     assert sorted(chain.from_iterable(parts)) == sorted(whole)
-    columns = read_columns(invented[0])
+    columns = read_columns(synthetic[0])
     assert all(np.all(np.diff(part) > 0) for part in split_sentences(columns, [8, 1, 1]))
     again = split_sentences(columns, [8, 1, 1], seed=1)
     assert not np.array_equal(again[0], split_sentences(columns, [8, 1, 1])[0])
     assert np.array_equal(again[0], split_sentences(columns, [80, 10, 10], seed=1)[0])
 
 
-def test_split_names_its_files(arbora, invented, tmp_path):
+def test_split_names_its_files(arbora, synthetic, tmp_path):
     copy = tmp_path / "da.conllu"
-    copy.write_bytes(invented[0].read_bytes())
+    copy.write_bytes(synthetic[0].read_bytes())
     assert arbora("split", copy, "9/1", "--in-order").status == 0
     written = [(tmp_path / f"da-{name}.conllu").read_bytes() for name in ("train", "dev")]
     assert b"".join(written) == copy.read_bytes()

@@ -27,13 +27,13 @@ ROW = "{}\tw{}\t_\tN\t_\t_\t{}\t{}\t_\t_\n"
 
 
 @pytest.fixture
-def train(arbora, invented, tmp_path, monkeypatch):
-    """`arbora train` on the invented treebanks, to m.arbora in a folder of its own."""
+def train(arbora, synthetic, tmp_path, monkeypatch):
+    """`arbora train` on the synthetic treebanks, to m.arbora in a folder of its own."""
     monkeypatch.chdir(tmp_path)
 
     def call(*more, dev=True):
-        judged = ("--dev", invented[1]) if dev else ()
-        return arbora("train", invented[0], *judged, "-o", "m.arbora", *SMALL, *more)
+        judged = ("--dev", synthetic[1]) if dev else ()
+        return arbora("train", synthetic[0], *judged, "-o", "m.arbora", *SMALL, *more)
 
     return call
 
@@ -60,7 +60,7 @@ def stop_at(monkeypatch, stage, epoch, *, within=False):
     monkeypatch.setattr(TerminalProgress, "advance", stopping_advance)
 
 
-def test_a_model_with_its_table_of_epochs(train, invented, tmp_path):
+def test_a_model_with_its_table_of_epochs(train, synthetic, tmp_path):
     result = train("--epochs", 3)
     assert result.status == 0
     rows = [line.split() for line in result.stdout.splitlines()]
@@ -74,7 +74,7 @@ def test_a_model_with_its_table_of_epochs(train, invented, tmp_path):
     assert "\x1b" not in result.stdout + result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["m.arbora"]  # no checkpoint is left
     parser = package.load("m.arbora")
-    gold = list(read(invented[1]))
+    gold = list(read(synthetic[1]))
     parsed = parser.parse(gold)
     assert package.evaluate(gold, parsed, subtypes=True).las == pytest.approx(parser.about["dev"]["las"])
     assert parser.about["dev"]["las"] > 80
@@ -109,13 +109,13 @@ def test_patience_ends_training_and_the_best_epoch_is_kept(train):
     assert found["dev"]["las"] == max(epoch["dev"]["las"] for epoch in tree)
 
 
-def test_several_treebanks_are_one(arbora, train, invented, tmp_path):
-    sentences = list(read(invented[0]))
+def test_several_treebanks_are_one(arbora, train, synthetic, tmp_path):
+    sentences = list(read(synthetic[0]))
     write(sentences[:30], tmp_path / "a.conllu")
     write(sentences[30:], tmp_path / "b.conllu.gz")
     assert train("--order", 1, "--epochs", 2, "-q").status == 0
     parts = arbora(
-        "train", "a.conllu", "b.conllu.gz", "--dev", invented[1], "-o", "parts.arbora", *SMALL,
+        "train", "a.conllu", "b.conllu.gz", "--dev", synthetic[1], "-o", "parts.arbora", *SMALL,
         "--order", 1, "--epochs", 2, "-q",
     )  # fmt: skip
     assert parts.status == 0
@@ -193,7 +193,7 @@ def test_resuming_a_finished_training_changes_nothing(train, tmp_path, monkeypat
     assert (tmp_path / "m.arbora").read_bytes() == whole
 
 
-def test_checkpoints_of_other_trainings_are_rejected(arbora, train, tmp_path, monkeypatch, invented):
+def test_checkpoints_of_other_trainings_are_rejected(arbora, train, tmp_path, monkeypatch, synthetic):
     with monkeypatch.context() as patch:
         stop_at(patch, "tree", 1)
         assert train("--epochs", 3).status == 130
@@ -201,7 +201,7 @@ def test_checkpoints_of_other_trainings_are_rejected(arbora, train, tmp_path, mo
     assert result.status == 1
     assert "m.arbora.checkpoint: the checkpoint is of another training: " in result.stderr
     assert "seed was 0, now it is 1; " in result.stderr
-    other = arbora("train", invented[1], "-o", "m.arbora", *SMALL, "--epochs", 3, "--resume")
+    other = arbora("train", synthetic[1], "-o", "m.arbora", *SMALL, "--epochs", 3, "--resume")
     assert "the treebanks have changed" in other.stderr
     assert "will be replaced; --resume would continue it" in train("--epochs", 1).stderr
     assert (
@@ -220,8 +220,8 @@ def test_a_share_of_the_treebank_is_dev(train, tmp_path):
 @pytest.mark.parametrize(
     ("number", "name", "status"), [(signal.SIGINT, "Ctrl-C", 130), (signal.SIGTERM, "SIGTERM", 143)]
 )
-def test_a_signal_keeps_the_best_so_far(invented, tmp_path, number, name, status):
-    command = [sys.executable, "-m", "arbora", "train", *map(str, [invented[0], "--dev", invented[1]])]
+def test_a_signal_keeps_the_best_so_far(synthetic, tmp_path, number, name, status):
+    command = [sys.executable, "-m", "arbora", "train", *map(str, [synthetic[0], "--dev", synthetic[1]])]
     command += ["-o", "m.arbora", *SMALL, "--order", "1", "--epochs", "100000", "--patience", "0"]
     with subprocess.Popen(
         command,
@@ -244,7 +244,7 @@ def test_a_signal_keeps_the_best_so_far(invented, tmp_path, number, name, status
     assert (tmp_path / "m.arbora.checkpoint").exists()
 
 
-def test_compact_reports_its_cost(train, tmp_path, invented):
+def test_compact_reports_its_cost(train, tmp_path, synthetic):
     found = json.loads(train("--epochs", 2, "--full", "--json").stdout)
     assert found["compact"] is None
     size = found["bytes"]
@@ -257,7 +257,7 @@ def test_compact_reports_its_cost(train, tmp_path, invented):
     )
     found = json.loads(train("--epochs", 2, "--compact", "--json").stdout)
     assert found["bytes"] < size
-    gold = list(read(invented[1]))
+    gold = list(read(synthetic[1]))
     score = package.evaluate(gold, package.load("m.arbora").parse(gold), subtypes=True)
     assert score.las == pytest.approx(found["compact"]["after"]["las"])
     assert found["dev"] == found["compact"]["after"]
@@ -289,7 +289,7 @@ def test_missing_matplotlib_is_reported_before_training(train, tmp_path, monkeyp
 # Bad input
 
 
-def test_wrong_settings_are_status_2(train, arbora, invented, tmp_path):
+def test_wrong_settings_are_status_2(train, arbora, synthetic, tmp_path):
     (tmp_path / "bad.toml").write_text("ordr = 1\n")
     (tmp_path / "range.toml").write_text("parameters = {C = -1.0}\n")
     for options, told in {
@@ -314,10 +314,10 @@ def test_wrong_settings_are_status_2(train, arbora, invented, tmp_path):
         assert result.stderr.splitlines()[-1].endswith("(see `arbora train --help`)")
     for options, told in {
         ("no.conllu", "-o", "m"): "no.conllu: no such file",
-        (invented[0], "-o", "-"): "models are not written to stdout",
-        (invented[0], "-o", "no/such/m"): "no such directory",
-        (invented[0],): "missing option",
-        (invented[0], "-o", "m", "-p", "tree_bits=99"): "tree_bits: expected a whole number >= 10 and <= 28",
+        (synthetic[0], "-o", "-"): "models are not written to stdout",
+        (synthetic[0], "-o", "no/such/m"): "no such directory",
+        (synthetic[0],): "missing option",
+        (synthetic[0], "-o", "m", "-p", "tree_bits=99"): "tree_bits: expected a whole number >= 10 and <= 28",
         ("-", "--dev", "-", "-o", "m"): "only one of the files",
     }.items():
         result = arbora("train", *options)
@@ -326,8 +326,8 @@ def test_wrong_settings_are_status_2(train, arbora, invented, tmp_path):
     assert not list(tmp_path.glob("m*"))
 
 
-def test_unsuitable_treebanks_are_status_1(train, arbora, invented, tmp_path):
-    train_file, dev_file = invented
+def test_unsuitable_treebanks_are_status_1(train, arbora, synthetic, tmp_path):
+    train_file, dev_file = synthetic
     files = {
         "empty": "",
         "headless": ROW.format(1, 1, 0, "root") + ROW.format(2, 2, "_", "_") + "\n",
@@ -352,16 +352,23 @@ def test_unsuitable_treebanks_are_status_1(train, arbora, invented, tmp_path):
     assert not list(tmp_path.glob("m*"))
 
 
-def test_a_label_that_only_dev_has_is_noted(arbora, invented, tmp_path, monkeypatch):
+def test_a_label_that_only_dev_has_is_noted(arbora, synthetic, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "dev.conllu").write_text(invented[1].read_text().replace("\tobl\t", "\tvocative\t"))
-    result = arbora("train", invented[0], "--dev", "dev.conllu", "-o", "m", *SMALL, "--epochs", 1)
+    (tmp_path / "dev.conllu").write_text(synthetic[1].read_text().replace("\tobl\t", "\tvocative\t"))
+    result = arbora("train", synthetic[0], "--dev", "dev.conllu", "-o", "m", *SMALL, "--epochs", 1)
     assert result.status == 0
     assert "note: dev.conllu: labels that are not in train count as wrong: vocative" in result.stderr
 
 
-def test_a_full_disk_leaves_nothing(invented, tmp_path):
-    command = [sys.executable, "-B", "-m", "arbora", "train", *map(str, [invented[0], "--dev", invented[1]])]
+def test_a_full_disk_leaves_nothing(synthetic, tmp_path):
+    command = [
+        sys.executable,
+        "-B",
+        "-m",
+        "arbora",
+        "train",
+        *map(str, [synthetic[0], "--dev", synthetic[1]]),
+    ]
     command += ["-o", "m.arbora", *SMALL, "--order", "1", "--epochs", "2"]
     result = subprocess.run(
         command,
@@ -381,12 +388,12 @@ def test_a_full_disk_leaves_nothing(invented, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_old_model_survives_a_full_disk_and_devices_get_no_checkpoint(train, arbora, invented):
-    result = arbora("train", invented[0], "-o", "/dev/full", *SMALL, "--order", 1, "--epochs", 1)
+def test_an_old_model_survives_a_full_disk_and_devices_get_no_checkpoint(train, arbora, synthetic):
+    result = arbora("train", synthetic[0], "-o", "/dev/full", *SMALL, "--order", 1, "--epochs", 1)
     assert result.status == 1
     assert "error: /dev/full: the model could not be saved (No space left on device)" in result.stderr
     assert not os.path.exists("/dev/full.checkpoint")  # noqa: PTH110
-    result = arbora("train", invented[0], "-o", "/dev/full", *SMALL, "--resume")
+    result = arbora("train", synthetic[0], "-o", "/dev/full", *SMALL, "--resume")
     assert result.status == 2
 
 
@@ -410,8 +417,8 @@ def test_help_and_defaults_of_options_are_those_of_the_settings(arbora, monkeypa
     assert f"mostly{learners.create('mira').epochs};50fornetworks." in shown["train"]
 
 
-def test_bars_on_a_terminal(invented, tmp_path, run_in_terminal):
-    command = [sys.executable, "-m", "arbora", "train", *map(str, [invented[0], "--dev", invented[1]])]
+def test_bars_on_a_terminal(synthetic, tmp_path, run_in_terminal):
+    command = [sys.executable, "-m", "arbora", "train", *map(str, [synthetic[0], "--dev", synthetic[1]])]
     command += ["-o", str(tmp_path / "m"), *SMALL, "--order", "1", "--epochs", "2"]
     shown = run_in_terminal(command, COLUMNS="150")
     assert all(text in shown for text in ("tree   epoch 2/2", "ETA", "last: LAS", "best: LAS"))
@@ -440,7 +447,7 @@ def test_bars_fit_in_eighty_columns(train_all, run_in_terminal):
 # Models as files
 
 
-def test_unreadable_and_newer_models_are_rejected(arbora, model, invented, tmp_path):
+def test_unreadable_and_newer_models_are_rejected(arbora, model, synthetic, tmp_path):
     file = read_model(model)
     newer, other = tmp_path / "newer", tmp_path / "other"
     newer.write_bytes(model.read_bytes().replace(b'\\"format\\":1', b'\\"format\\":9'))
@@ -448,15 +455,15 @@ def test_unreadable_and_newer_models_are_rejected(arbora, model, invented, tmp_p
     for path, told in {
         newer: "written by a newer version of Arbora",
         other: "expected a parser, as `arbora train` writes it, got 'something'; the file is damaged",
-        invented[0]: "a text file",
+        synthetic[0]: "a text file",
     }.items():
-        result = arbora("parse", invented[1], "-m", path, "-o", tmp_path / "out")
+        result = arbora("parse", synthetic[1], "-m", path, "-o", tmp_path / "out")
         assert (result.status, result.stdout) == (1, "")
         assert result.stderr.startswith(f"error: {path}: ")
         assert told in result.stderr
         assert not (tmp_path / "out").exists()
     assert (file.metadata["kind"], file.metadata["search"]) == ("parser", "graph")
-    assert arbora("parse", invented[1], "-m", "no-model").status == 2
+    assert arbora("parse", synthetic[1], "-m", "no-model").status == 2
 
 
 def test_another_learner_keeps_common_parameters(train, tmp_path):
@@ -475,9 +482,9 @@ def test_another_learner_keeps_common_parameters(train, tmp_path):
     assert "unknown setting 'C'" in train("--learner", "perceptron", "-p", "C=1").stderr
 
 
-def test_train_never_overwrites_an_input(arbora, invented, tmp_path, monkeypatch):
+def test_train_never_overwrites_an_input(arbora, synthetic, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, path in zip(("train.conllu", "dev.conllu"), invented, strict=True):
+    for name, path in zip(("train.conllu", "dev.conllu"), synthetic, strict=True):
         (tmp_path / name).write_bytes(path.read_bytes())
     (tmp_path / "c.toml").write_text("order = 1\n")
     (tmp_path / "link").symlink_to("train.conllu")
@@ -491,9 +498,9 @@ def test_train_never_overwrites_an_input(arbora, invented, tmp_path, monkeypatch
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_lenient_skips_sentences_without_heads_or_labels(arbora, invented, tmp_path):
+def test_lenient_skips_sentences_without_heads_or_labels(arbora, synthetic, tmp_path):
     path = tmp_path / "train.conllu"
-    whole = invented[0].read_text()
+    whole = synthetic[0].read_text()
     headless = "".join(ROW.format(i, i, "_", "_") for i in (1, 2)) + "\n"
     bare = ROW.format(1, 1, 0, "_") + "\n"
     path.write_text(headless + whole + bare)
@@ -510,22 +517,22 @@ def test_lenient_skips_sentences_without_heads_or_labels(arbora, invented, tmp_p
     assert (result.status, "--labels none" in result.stderr) == (1, True)
 
 
-def test_dev_that_is_also_train_is_a_warning(arbora, invented, tmp_path):
+def test_dev_that_is_also_train_is_a_warning(arbora, synthetic, tmp_path):
     options = (*SMALL, "--order", 1, "--epochs", 1, "-o", tmp_path / "m.arbora")
-    result = arbora("train", invented[0], "--dev", invented[0], *options, "-q")
-    assert (result.status, f"warning: --dev {invented[0]} is also TRAIN" in result.stderr) == (0, True)
-    result = arbora("train", invented[0], "--dev", invented[1], *options)
+    result = arbora("train", synthetic[0], "--dev", synthetic[0], *options, "-q")
+    assert (result.status, f"warning: --dev {synthetic[0]} is also TRAIN" in result.stderr) == (0, True)
+    result = arbora("train", synthetic[0], "--dev", synthetic[1], *options)
     assert "warning" not in result.stderr
     assert "note: trees: " in result.stderr
     (tmp_path / "c.toml").write_text("epochs = 2\n")
-    result = arbora("train", invented[0], *options, "--config", tmp_path / "c.toml")
+    result = arbora("train", synthetic[0], *options, "--config", tmp_path / "c.toml")
     assert (result.status, "did you mean parameters.epochs?" in result.stderr) == (2, True)
 
 
-def test_the_report_says_whether_las_has_subtypes(arbora, invented, tmp_path):
+def test_the_report_says_whether_las_has_subtypes(arbora, synthetic, tmp_path):
     train_file, options = tmp_path / "t.conllu", (*SMALL, "--order", 1, "--epochs", 1)
-    train_file.write_text(invented[0].read_text().replace("\tobl\t", "\tobl:tmod\t"))
-    call = ("--dev", invented[1], "-o", tmp_path / "m.arbora", *options)
+    train_file.write_text(synthetic[0].read_text().replace("\tobl\t", "\tobl:tmod\t"))
+    call = ("--dev", synthetic[1], "-o", tmp_path / "m.arbora", *options)
     assert "(LAS with subtypes, as in `arbora eval --subtypes`)" in arbora("train", train_file, *call).stdout
 
 
@@ -537,21 +544,21 @@ def test_the_report_says_whether_las_has_subtypes(arbora, invented, tmp_path):
         (("--epochs", "three"), "'--epochs': expected a whole number, got three"),
     ],
 )
-def test_bad_numbers_are_reported_with_their_values(arbora, invented, given, message):
-    result = arbora("train", invented[0], "-o", "m.arbora", *given)
+def test_bad_numbers_are_reported_with_their_values(arbora, synthetic, given, message):
+    result = arbora("train", synthetic[0], "-o", "m.arbora", *given)
     assert result.status == 2
     assert f"invalid value for {message}" in result.stderr
 
 
-def test_unknown_parsers_are_compared_with_those_that_can_be_trained(arbora, invented):
-    result = arbora("train", invented[0], "-o", "m.arbora", "--parser", "inducd")
+def test_unknown_parsers_are_compared_with_those_that_can_be_trained(arbora, synthetic):
+    result = arbora("train", synthetic[0], "-o", "m.arbora", "--parser", "inducd")
     assert result.status == 2
     assert "did you mean" not in result.stderr
     assert "known: graph, cube, transition, exact" in result.stderr
 
 
-def test_learners_of_a_loss_are_sent_to_a_parser_that_has_one(arbora, invented):
-    result = arbora("train", invented[0], "-o", "m.arbora", "--learner", "adamw")
+def test_learners_of_a_loss_are_sent_to_a_parser_that_has_one(arbora, synthetic):
+    result = arbora("train", synthetic[0], "-o", "m.arbora", "--learner", "adamw")
     assert result.status == 2
     assert "--parser exact" in result.stderr
 
@@ -652,7 +659,7 @@ def test_ctrl_c_before_the_parser(train_all, tmp_path, monkeypatch, stage):
     assert not (tmp_path / "m.arbora").exists()
 
 
-def test_pseudo_projective_trees(train, arbora, invented, tmp_path):
+def test_pseudo_projective_trees(train, arbora, synthetic, tmp_path):
     """Marks are told of, and what is parsed has none; trees that may cross as well are refused."""
     lifted = ("-p", "projectivize=pseudo-projective")
     result = train("--epochs", 2, *lifted)
@@ -660,7 +667,7 @@ def test_pseudo_projective_trees(train, arbora, invented, tmp_path):
     assert "pseudo-projective (head) trees, single root" in result.stdout
     assert re.search(r"trees: \d+ of 80 have crossing arcs \(.*\): pseudo-projective", result.stderr)
     assert "lifts.encoding\thead\nlifts.lifted\t^\n" in arbora("info", "m.arbora").stdout
-    parsed = arbora("parse", invented[1], "-m", "m.arbora").stdout
+    parsed = arbora("parse", synthetic[1], "-m", "m.arbora").stdout
     assert not any(
         mark in line.split("\t")[7] for line in parsed.splitlines() if "\t" in line for mark in "^~"
     )

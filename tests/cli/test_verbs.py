@@ -33,10 +33,10 @@ def loaded(*arguments):
     return set(done.stderr.splitlines()[-1].split())
 
 
-def test_only_the_called_verb_is_imported(model, invented):
+def test_only_the_called_verb_is_imported(model, synthetic):
     assert loaded("--version") == {"typer"}
     assert loaded("--help") <= {"typer", "rich"}
-    assert loaded("parse", invented[1], "-m", model) <= {
+    assert loaded("parse", synthetic[1], "-m", model) <= {
         "typer",
         "pydantic",
         "numpy",

@@ -107,7 +107,7 @@ def test_pickled_treebanks_are_equal(text):
 
 
 def test_pickled_columns_of_arrays_are_equal():
-    columns = columns_of(generate(20, seed=1), "invented")
+    columns = columns_of(generate(20, seed=1), "synthetic")
     again = pickle.loads(pickle.dumps(columns))
     assert isinstance(again, Columns)
     assert list(again.sentences()) == list(columns.sentences())

@@ -28,7 +28,7 @@ def columns(count, seed):
 
 def make_contest(folder, notes=None):
     runner = Runner("test", Options(output=folder), notes or Notes())
-    material = Material("invented", runner.options, (60, 20))
+    material = Material("synthetic", runner.options, (60, 20))
     parts = material.train, list(generate(10, seed=3))
     return Contest(runner, material, parts, Rules(order=1, tree_bits=14), "nonprojective")
 

@@ -19,8 +19,8 @@ def test_scores_are_those_of_arbora_eval(finished):
     found = finished("hypergraph")
     gold = list(generate(hypergraph.QUICK_RULES.sentences[1], seed=2))
     for key in hypergraph.HypergraphStudy.usual:
-        cell = found.stored["cells"][f"invented, {hypergraph.SYSTEMS[key].title}"]["result"]
-        predicted = list(arbora.read(found.folder / "predictions" / f"invented-{key}.conllu"))
+        cell = found.stored["cells"][f"synthetic, {hypergraph.SYSTEMS[key].title}"]["result"]
+        predicted = list(arbora.read(found.folder / "predictions" / f"synthetic-{key}.conllu"))
         scores = evaluate(gold, predicted).conllx
         assert (cell["uas"], cell["las"]) == (scores.uas, scores.las)
         assert cell["las"] > 50

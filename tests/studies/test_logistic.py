@@ -17,7 +17,7 @@ from arbora_studies.whole_trees import TreeTask
 @pytest.fixture(scope="module")
 def material(tmp_path_factory):
     options = Options(output=tmp_path_factory.mktemp("material"))
-    return Material("invented", options, logistic.QUICK_RULES.sentences)
+    return Material("synthetic", options, logistic.QUICK_RULES.sentences)
 
 
 def test_learners_learn(finished):

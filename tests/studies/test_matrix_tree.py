@@ -20,7 +20,7 @@ def test_every_learner_trains_over_both_kinds_of_trees(finished):
     found = finished("matrix-tree")
     trainings, chosen, tests, details = found.report.tables
     titles = list(matrix_tree.TITLES.values())
-    assert [row[0] for row in trainings.rows] == [f"Invented, {title}" for title in titles]
+    assert [row[0] for row in trainings.rows] == [f"Synthetic, {title}" for title in titles]
     assert [row[0] for row in chosen.rows] == titles
     assert [row[0] for row in tests.rows] == titles[1:]
     assert len(details.rows) == 6
@@ -32,7 +32,7 @@ def test_scores_are_those_of_arbora_eval(finished):
     rows = next(iter(found.tables.values()))
     for learner, row in zip(matrix_tree.LEARNERS, rows, strict=True):
         for trees, short in matrix_tree.SHORT.items():
-            path = found.folder / "predictions" / f"invented-{learner}-{trees}.conllu"
+            path = found.folder / "predictions" / f"synthetic-{learner}-{trees}.conllu"
             scores = evaluate(gold, list(arbora.read(path)), punctuation="form").conllx
             assert row[short] == scores.uas
 

@@ -25,15 +25,15 @@ def test_scores_are_those_of_arbora_eval(finished):
     gold = list(generate(pegasos.QUICK_RULES.sentences[1], seed=2))
     rows = next(iter(found.tables.values()))
     for key, row in zip(pegasos.SYSTEMS, rows, strict=True):
-        predicted = list(arbora.read(found.folder / "predictions" / f"invented-{key}.conllu"))
+        predicted = list(arbora.read(found.folder / "predictions" / f"synthetic-{key}.conllu"))
         scores = evaluate(gold, predicted, punctuation="form")
-        assert row["Invented, ours"] == scores.nopunct.uas == scores.conllx.uas
+        assert row["Synthetic, ours"] == scores.nopunct.uas == scores.conllx.uas
         assert {label for sentence in predicted for label in sentence.deprels} == {"_"}
 
 
 def test_parameters_are_chosen_without_test_data(tmp_path):
     runner = Runner("test", Options(output=tmp_path, quick=True), Notes())
-    contest = pegasos.LanguageContest(runner, "invented")
+    contest = pegasos.LanguageContest(runner, "synthetic")
     contest.choosing.material.test = contest.testing.parts = None
     choice = contest.choose(pegasos.SYSTEMS["pegasos"])
     assert choice.parameters["lam"] in pegasos.QUICK_SEARCHES["pegasos"].grid["lam"]

@@ -20,7 +20,7 @@ BASE = replace(SMALL, labels="none", only="parser")
 
 @pytest.fixture(scope="module")
 def columns():
-    return columns_of(generate(60, seed=1), "invented")
+    return columns_of(generate(60, seed=1), "synthetic")
 
 
 def test_every_combination_is_tried_and_the_best_is_first(columns):
