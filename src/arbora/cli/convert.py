@@ -7,28 +7,28 @@ from typing import Annotated, Literal, TypeAlias, get_args
 import typer
 
 from arbora.cli import options
-from arbora.cli.console import results_to, say_skipped
+from arbora.cli.console import results_to, say, say_skipped
 from arbora.cli.files import existing, not_an_input
 from arbora.data import treebank
 from arbora.data.columns import Columns, columns_of
 from arbora.data.raw_text import raw_text
-from arbora.integrations import table
+from arbora.integrations import prodigy, table
 from arbora.storage.files import open_output
 
-Target: TypeAlias = Literal["auto", "conllu", "conllx", "text", "same"]
+Target: TypeAlias = Literal["auto", "conllu", "conllx", "text", "prodigy", "same"]
 TEXT = ".txt"
 
 
 def command(
     source: Annotated[
-        str, options.argument("IN: A treebank, compressed or not, or .parquet; - is stdin.", existing)
+        str, options.argument("IN: A treebank, compressed or not, .parquet or .jsonl; - is stdin.", existing)
     ],
     output: options.Output,
     to: Target = typer.Option(
         "auto",
-        help="Output format; text: the running text alone; same copies the input byte for byte. auto: by "
-        "OUT's name (.conllu, .conllx, .conll or .txt, each with or without .gz; .parquet), same if OUT has "
-        "no ending or that of IN.",
+        help="Output format; text: the running text alone; prodigy: tasks for Prodigy; same copies the input "
+        "byte for byte. auto: by OUT's name (.conllu, .conllx, .conll, .txt or .jsonl for prodigy, each with "
+        "or without .gz; .parquet), same if OUT has no ending or that of IN.",
     ),
     format: options.Format = "auto",  # noqa: A002
     lenient: options.Lenient = False,
@@ -37,7 +37,8 @@ def command(
     """From CoNLL-U to CoNLL-X, comments, multiword tokens, empty nodes, DEPS and MISC are dropped;
     from CoNLL-X to CoNLL-U, PHEAD and PDEPREL move to MISC. The file appears only when it is complete,
     and not if all sentences are malformed. OUT.parquet is a table with a row per word, written
-    and read (IN.parquet) in constant memory; it needs `pip install 'arbora-nlp[table]'`.
+    and read (IN.parquet) in constant memory; it needs `pip install 'arbora-nlp[table]'`. IN.jsonl holds
+    Prodigy's tasks; those that an annotator rejected or ignored are skipped.
 
     Examples:
 
@@ -45,11 +46,17 @@ def command(
     - `arbora convert en.conllu -o - --to conllx | head`
     - `arbora convert en.conllu -o en.parquet`
     - `arbora convert en.conllu -o en.txt`
+    - `arbora convert annotated.jsonl -o annotated.conllu`
     """
     not_an_input(output, [source])
     to = _target(source, output, to)
-    if table.is_parquet(source):
-        _from_table(source, output, to, plain=not lenient and (format, roots) == ("auto", "multi"))
+    if table.is_parquet(source) or prodigy.is_tasks(source):
+        _from_records(source, output, to, plain=not lenient and (format, roots) == ("auto", "multi"))
+    elif to == "prodigy":
+        reader = treebank.ColumnReader(source, format=format, lenient=lenient, roots=roots)
+        pieces = (treebank.columns_to_conllu(each, reader.format) for each in treebank.unless_all_bad(reader))
+        prodigy.write_tasks((each for piece in pieces for each in piece.sentences()), results_to(output))
+        say_skipped(reader.skipped, reader.source)
     elif to == "text":
         reader = treebank.ColumnReader(source, format=format, lenient=lenient, roots=roots)
         _write_text(Columns.concat([*treebank.unless_all_bad(reader)], reader.source), output)
@@ -77,10 +84,10 @@ def _target(source: str, output: str, to: Target) -> Target:
         or ending in ("", treebank.ending_of(source))
     ):
         return to
-    if ending == TEXT:
-        return "text"
+    if ending in (TEXT, prodigy.ENDING):
+        return "text" if ending == TEXT else "prodigy"
     if ending not in treebank.FORMAT_OF_ENDING:
-        known = ", ".join([*treebank.FORMAT_OF_ENDING, TEXT])
+        known = ", ".join([*treebank.FORMAT_OF_ENDING, TEXT, prodigy.ENDING])
         raise typer.BadParameter(
             f"{output}: unsupported output format {ending}; expected a name that ends in {known} (each also "
             f"with .gz) or .parquet, or --to, which allows any name: {', '.join(get_args(Target)[1:])}"
@@ -95,15 +102,21 @@ def _write_text(columns: Columns, output: str) -> None:
         stream.write(f"{text}\n".encode() if text else b"")
 
 
-def _from_table(source: str, output: str, to: Target, *, plain: bool) -> None:
+def _from_records(source: str, output: str, to: Target, *, plain: bool) -> None:
+    """Write the sentences of a table, or of Prodigy's tasks."""
+    reader = table.read_parquet(source) if table.is_parquet(source) else prodigy.read_tasks(source)
+    what = "a table" if table.is_parquet(source) else "a file of tasks"
     if not plain:
-        raise typer.BadParameter(f"{source}: --format, --lenient and --roots are not for tables")
-    if table.is_parquet(output) or to == "same":
-        raise typer.BadParameter(f"{source} is a table already; copy it, or name a .conllu or .conllx file")
-    sentences = table.read_parquet(source)
+        raise typer.BadParameter(f"{source}: --format, --lenient and --roots are not for {what}")
+    if table.is_parquet(output) or to == "same" or treebank.ending_of(output) == treebank.ending_of(source):
+        raise typer.BadParameter(f"{source} is {what} already; copy it, or name a .conllu or .conllx file")
     if to == "text":
-        _write_text(columns_of(sentences, source), output)
-        return
-    if to == "conllx" or (to == "auto" and treebank.ending_of(output) in (".conllx", ".conll")):
-        sentences = map(treebank.conllu_to_conllx, sentences)
-    treebank.write(sentences, results_to(output), layout="standard")
+        _write_text(columns_of(reader, source), output)
+    elif to == "prodigy":
+        prodigy.write_tasks(reader, results_to(output))
+    elif to == "conllx" or (to == "auto" and treebank.ending_of(output) in (".conllx", ".conll")):
+        treebank.write(map(treebank.conllu_to_conllx, reader), results_to(output), layout="standard")
+    else:
+        treebank.write(reader, results_to(output), layout="standard")
+    if isinstance(reader, prodigy.TaskReader) and reader.skipped:
+        say(f"{source}: {reader.skipped} rejected or ignored tasks skipped")
