@@ -1,6 +1,6 @@
 """The errors that Arbora raises.
 
-Messages say what is wrong, where, what was expected, what was found, and what to do next.
+Messages say what is wrong, where, what was expected, what was given, and what to do next.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The interfaces between the parts of Arbora: all that a contributor must read.
 
 A family is a set of trees with a score for each part of a tree; it answers queries. A problem is a set of
-examples with gold trees and a weight vector for their features; it is all that a learner sees, so any learner
-works with any problem that answers its queries.
+examples with gold trees and a weight vector for their features; it is the learner's only input, so any
+learner works with any problem that answers its queries.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Best(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GoldTree:
-    """The gold tree of one sentence, or what is known of it."""
+    """The gold tree of one sentence, possibly partial."""
 
     heads: Ints  # (n+1,); -1 for the root and for unknown heads
     labels: Ints  # (n+1,); -1 where unknown
@@ -140,7 +140,7 @@ class Family(Protocol):
 
 
 class Cost(Protocol):
-    """What a wrong tree costs: at least 0, and 0 for the gold tree. See `arbora.costs`."""
+    """The cost of a wrong tree: at least 0, and 0 for the gold tree. See `arbora.costs`."""
 
     def __call__(self, gold: GoldTree, heads: Ints, labels: Ints | None = None) -> float:
         """The cost of one tree, heads and labels (n+1,)."""
@@ -228,7 +228,7 @@ class Answer:
 
 
 class Problem(Protocol):
-    """Examples with gold trees: all that a learner sees.
+    """Examples with gold trees: the only input of a learner.
 
     Answers depend on their arguments alone. `w` is never written to.
     """
@@ -357,7 +357,7 @@ class Progress(Protocol):
         """The average of the weights over all steps so far, (size,)."""
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What `fit(resume=...)` needs to go on from here, to the same bytes."""
+        """The state with which `fit(resume=...)` continues, to the same bytes."""
 
 
 Callback: TypeAlias = Callable[[Progress], None]

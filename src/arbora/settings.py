@@ -11,7 +11,7 @@ dataclasses of these, which are tables in TOML and have dotted names in NAME=VAL
 such as `lambda_`, is called `lambda` outside Python. A static method `elsewhere` may say where an unknown
 name belongs.
 
-Every error is an InputError that says where, what was expected, what was found, and the nearest known name.
+Every error is an InputError that says where, what was expected, what was given, and the nearest known name.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def parameter(default: Any = MISSING, help: str = "", *, factory: Any = MISSING,
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A setting as it was declared."""
+    """A declared setting."""
 
     name: str
     kind: Any  # Its type: `int`, `float`, `str`, or another of those above
@@ -247,7 +247,7 @@ def merge(config: T, overrides: Mapping[str, str], *, option: str = "-p") -> T:
     """A copy with values given as text, e.g. `{"epochs": "5", "learner.lambda": "0.1"}`.
 
     The last part of a dotted name is enough if only one setting has it. Lists are written with commas.
-    `option` is what messages put before NAME=VALUE.
+    Messages put `option` before NAME=VALUE.
     """
     if not overrides:
         return config

@@ -15,7 +15,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 
 def weights_of(values: Floats, averaged: Floats | None = None, steps: int = 0) -> Weights:
-    """Weights with these values after so many steps; without `averaged`, they keep no average."""
+    """Weights with these values after a number of steps; without `averaged`, they keep no average."""
     total = np.zeros(0) if averaged is None else averaged.astype(np.float64) * steps
     state: dict[str, Any] = {"v": values, "u": total, "ticks": float(steps), "norm2": squared_norm(values)}
     return Weights.from_state({**state, "scale": 1.0, "carried": 0.0, "norm2_error": 0.0})

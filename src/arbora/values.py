@@ -1,7 +1,7 @@
 """Values of annotated types: read from TOML, JSON or text, and described in messages.
 
 Types are bool, int, float, str, enumerations of strings, Literal, unions, tuple, list and dict with string
-keys. TOML has no null, so `"none"` stands for it if a value may be None. Numbers are finite, as in JSON.
+keys. TOML has no null, so `"none"` replaces it if a value may be None. Numbers are finite, as in JSON.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _item_kinds(arguments: tuple[Any, ...], count: int) -> list[Any]:
 
 
 def from_text(text: str, kind: Any) -> Any:
-    """What a TOML file would have; ValueError if it cannot have it."""
+    """The value as in a TOML file; ValueError if TOML cannot hold it."""
     origin = get_origin(kind)
     if kind is bool:
         if text.lower() not in TRUTH:

@@ -7,7 +7,7 @@ import pytest
 
 from arbora.data.columns import columns_of
 from arbora.data.synthetic import generate
-from arbora.training.annotation import warn_of_strange_dev
+from arbora.training.annotation import warn_of_unlike_dev
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def warned(caplog):
     def call(train, dev):
         caplog.clear()
         with caplog.at_level(logging.WARNING, "arbora"):
-            warn_of_strange_dev(columns_of(dev), columns_of(train))
+            warn_of_unlike_dev(columns_of(dev), columns_of(train))
         return [record.getMessage() for record in caplog.records]
 
     return call

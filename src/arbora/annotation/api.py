@@ -42,7 +42,7 @@ class SentenceRequest(Object):
 
 
 class EditRequest(Object):
-    """A change of a sentence; `reparse`: the parser then re-attaches all that nobody decided."""
+    """A change of a sentence; `reparse`: then let the parser re-attach all undecided words."""
 
     number: Number
     version: Version
@@ -51,7 +51,7 @@ class EditRequest(Object):
 
 
 class ChoicesRequest(Object):
-    """A word whose heads to rank, and the head whose labels to rank; null: the one it has."""
+    """A word whose heads to rank, and the head whose labels to rank; null: the present head."""
 
     number: Number
     version: Version
@@ -68,7 +68,7 @@ class TreesRequest(Object):
 
 
 class NextRequest(Object):
-    """What to ask for next. `skip`: pairs of sentence and word; word 0 is the whole sentence."""
+    """A request for the next question. `skip`: pairs of sentence and word; word 0 is the whole sentence."""
 
     order: Order = "text"
     unit: Literal["sentence", "arc"] = "sentence"
@@ -89,7 +89,7 @@ class SaveRequest(Object):
 
 
 class ExportRequest(Object):
-    """What to export: with our marks or without, and sentences in which states (null: all)."""
+    """An export: with our marks or without, and sentences in these states (null: all)."""
 
     marks: bool = False
     states: list[State] | None = None
@@ -127,7 +127,7 @@ class TokenView(Object):
 
 
 class SentenceView(Object):
-    """A sentence with all that can be edited, and what the model thinks of it."""
+    """A sentence with everything that can be edited, and the model's probabilities."""
 
     number: int
     version: str
@@ -176,7 +176,7 @@ class ModelView(Object):
 
 
 class LearningView(Object):
-    """What the background does; `since` counts decisions since the last training."""
+    """The state of background training; `since` counts decisions since the last training."""
 
     phase: Literal["idle", "training", "parsing"]
     every: int
@@ -268,7 +268,7 @@ class Trees(Object):
 
 
 class Question(Object):
-    """What to ask for next; number null: nothing is left. `left` counts what could be asked."""
+    """The next question; number null: none is left. `left` counts the open questions."""
 
     number: int | None
     word: int | None

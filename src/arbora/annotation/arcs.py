@@ -1,7 +1,7 @@
 """Edits of a draft that leave its words as they are: heads, labels, tags, forms.
 
 A human's head may not contradict other heads that humans decided: no cycle, and with single roots no second
-root. What the parser decided gives way.
+root. The parser's decisions are replaced.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def set_head(
 
 
 def _cycle_through(draft: Draft, word: int, head: int) -> list[int]:
-    """The cycle that an arc would close with heads that humans decided; empty if there is none."""
+    """The cycle that an arc would close with human heads; empty if there is none."""
     heads = [NO_HEAD, *draft.decided_heads()]
     path = [word]
     at = head

@@ -1,4 +1,4 @@
-"""A model that helps a human annotate: it fills in what nobody has decided, and says how likely arcs are.
+"""A model that helps a human annotate: it fills in undecided words, and gives probabilities of arcs.
 
 Heads and labels that humans decided are kept; the parser finds the best tree around them. If there is none
 (a projective parser and crossing decisions, for instance), first-order parsers look among non-projective
@@ -36,7 +36,7 @@ CONFLICT = "the model has no tree with all of your heads; its older proposals ar
 
 
 class Belief(NamedTuple):
-    """What the model thinks of the arcs that a draft shows; None where it does not know."""
+    """The model's probabilities of a draft's arcs; None if unknown."""
 
     heads: list[float | None]
     labels: list[float | None]
@@ -216,7 +216,7 @@ class Assistant:
         return _known(float(table[place, names.index(label)]))
 
     def choices(self, draft: Draft, word: int, head: int) -> Likely:
-        """Heads of a word, and labels of the arc from `head`, given what humans decided of other words."""
+        """Heads of a word, and labels of the arc from `head`, given human decisions on other words."""
         if not self.knows_arcs:
             return Likely([], [], [NO_PROBABILITIES])
         (sentence,) = self.tagged([draft])

@@ -1,4 +1,4 @@
-"""The types of edits in the annotation API, told apart by `do`."""
+"""The types of edits in the annotation API, distinguished by `do`."""
 
 from __future__ import annotations
 

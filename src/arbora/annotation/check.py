@@ -48,7 +48,7 @@ class Fault:
 
 @dataclass
 class Report:
-    """What was found in a treebank."""
+    """The problems of a treebank."""
 
     source: str
     faults: list[Fault]

@@ -1,6 +1,6 @@
-"""How much a parser doubts its trees, and what to annotate next: sentences, or single arcs.
+"""Measures of a parser's doubt, and the order of annotation: sentences, or single arcs.
 
-Measures of doubt, 0 where the parser is certain:
+Measures of doubt, 0 if the parser is certain:
 
 - `entropy`, in nats: of the distribution over a sentence's trees [hwa-2004], or over a word's heads.
 - `wrong-heads`: the expected number of wrong heads, Σ 1 - P(head).
@@ -11,10 +11,10 @@ Entropy and expected errors of a sentence grow with its length, and so does the 
 by the number of words. Annotating single arcs and learning from partial trees needs fewer decisions than
 annotating whole sentences [li-2016].
 
-Orders: `doubt`, the most doubtful first; `diversity`, doubtful and unlike what was chosen or annotated;
+Orders: `doubt`, the most doubtful first; `diversity`, doubtful and different from chosen or annotated ones;
 `text`; `random`. Diversity is greedy feature decay [bicici-2011]: a feature (a word, or a pair of tags) that
 occurred c times counts 1 / (1 + c), and doubt is multiplied by the mean over an item's features. Counts only
-grow, so a heap of old values finds the next item without looking at all others.
+grow, so a heap of old values finds the next item without comparing all others.
 
 Ties go to the first sentence and word. Time, after parsing: O(words log words).
 """
@@ -119,7 +119,7 @@ _Margins: TypeAlias = Callable[[Parser, list[Sentence], bool], Iterable[Any]]
 def _by_parser(
     parsed: Sequence[Parsed], given: Sequence[Sentence] | None, margins: _Margins
 ) -> Iterable[Any]:
-    """What `margins` gives for each sentence; sentences of one parser in one call."""
+    """The result of `margins` for each sentence; sentences of one parser in one call."""
     sentences = [each.sentence for each in parsed] if given is None else given
     pairs = zip(parsed, sentences, strict=True)
     for _, group in groupby(pairs, key=lambda pair: id(pair[0].parser)):
@@ -248,13 +248,13 @@ def decaying_order(
 
 
 def sentence_features(sentence: Sentence) -> list[str]:
-    """What makes sentences alike: their words, and pairs of neighbouring tags."""
+    """The features of sentences: their words, and pairs of neighbouring tags."""
     tags = ["<", *sentence.upos, ">"]
     return [*sentence.forms, *(f"{left} {right}" for left, right in pairwise(tags))]
 
 
 def arc_features(sentence: Sentence) -> list[list[str]]:
-    """What makes arcs alike: the word, and its tag between those of its neighbours."""
+    """The features of arcs: the word, and its tag between those of its neighbours."""
     tags = ["<", *sentence.upos, ">"]
     triples = zip(tags, tags[1:], tags[2:], strict=False)
     return [[form, " ".join(three)] for form, three in zip(sentence.forms, triples, strict=True)]

@@ -74,7 +74,7 @@ class Node:
         self.parser = (self.parser - columns) | {each for each in columns if not self.is_empty(each)}
 
     def forget(self, *columns: Column) -> None:
-        """What a human decided becomes the parser's, which may change it."""
+        """Turn human decisions into the parser's, which it may change."""
         self.human -= set(columns)
         self.parser |= {each for each in columns if not self.is_empty(each)}
 

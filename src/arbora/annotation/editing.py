@@ -1,4 +1,4 @@
-"""From an edit of the API to drafts: which function makes it, and what people call it."""
+"""From edits of the API to drafts: the function for each edit, and its name for people."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ KEEP_TREE = (
     changes.RemoveToken,
     changes.SetState,
 )
-"""Edits after which the parser has nothing to do."""
+"""Edits that need no parsing."""
 
 
 def apply_edit(
     edit: changes.AnyEdit, draft: Draft, following: Callable[[], Draft], roots: Roots
 ) -> list[Draft]:
-    """Make an edit; return what replaces the sentence. `following` gives the next one, to be joined."""
+    """Make an edit; return the replacement of the sentence. `following` gives the next one, to be joined."""
     match edit:
         case changes.SetHead():
             arcs.set_head(draft, edit.word, edit.head, edit.deprel, roots=roots, release=edit.release)
@@ -71,7 +71,7 @@ def _restructure(
 
 
 def describe(edit: changes.AnyEdit, draft: Draft) -> str:
-    """What people call an edit: `head of books`."""
+    """The name of an edit for people: `head of books`."""
     known = range(1, len(draft) + 1)
 
     def name(word: int) -> str:

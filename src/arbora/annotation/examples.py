@@ -1,4 +1,4 @@
-"""What a model learns from: arcs that humans decided, proposals of a given model, words and their tags."""
+"""Training data: arcs that humans decided, proposals of a given model, words and their tags."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def split(drafts: Sequence[Draft], seed: int) -> tuple[list[Draft], list[Draft]]
 
 
 def within(drafts: Sequence[Draft], most: int = MOST_WORDS) -> list[Draft]:
-    """The drafts that fit into so many words: the touched before the done, the last before the first."""
+    """The drafts within a number of words: touched before done, last before first."""
     last_first = [each for each in reversed(drafts) if each.state != "done"]
     chosen: list[Draft] = []
     words = 0

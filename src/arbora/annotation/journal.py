@@ -1,4 +1,4 @@
-"""What was done, one JSON line each: an append-only file beside the treebank, for undo and after a crash.
+"""Edits as JSON lines, in an append-only file next to the treebank, for undo and after a crash.
 
     {"journal": 1, "file": "da.conllu", "digest": "..."}
     {"do": "edit", "what": "head of books", "splices": [[12, ["old"], ["new"]]], "digest": "..."}
@@ -55,9 +55,9 @@ class Journal:
     """The digest of the treebank when the journal began."""
     entries: list[Entry] = field(default_factory=list)
     undo: list[Entry] = field(default_factory=list)
-    """What can be undone, the next last."""
+    """Edits that can be undone, the next one last."""
     redo: list[Entry] = field(default_factory=list)
-    """What can be done again, the next last."""
+    """Edits that can be redone, the next one last."""
     _stream: Any = None
 
     def __post_init__(self) -> None:

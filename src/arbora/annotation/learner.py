@@ -1,11 +1,11 @@
-"""Train a model from a few decisions, in a process of its own: `python -m arbora.annotation.learner FOLDER`.
+"""Train a model from a few decisions, in a separate process: `python -m arbora.annotation.learner FOLDER`.
 
 The folder has `request.json` and treebanks; the model is written beside them. Nothing else is written, so the
 process can be killed at any time. It ends when its stdin is closed, which happens when the server dies.
 
 Where there is no model, one is induced from words alone. A parser then learns from the arcs that humans
 decided (`adagrad` makes them probable, whatever the rest of the tree); the trees of the first model are
-features, so that what it knew is not lost.
+features, so that its knowledge is kept.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Request:
 
 
 def run(folder: Path) -> None:
-    """Do what the request in a folder says."""
+    """Carry out the request in a folder."""
     request = Request.read(folder)
     if request.do == "induce":
         words = read_columns(str(folder / WORDS), format="conllu")

@@ -1,4 +1,4 @@
-"""Learning while a human annotates: train in a process of its own, then parse anew what is not done.
+"""Learning while a human annotates: train in a separate process, then parse unfinished sentences again.
 
 A thread waits for the process; the API never does. At most one training runs. It starts by itself after every
 N decisions, and at the beginning if there is no model. A new model replaces one that the user gave only if it
@@ -49,7 +49,7 @@ logger = logging.getLogger("arbora")
 
 @dataclass
 class Learning:
-    """What happens in the background of a project."""
+    """The background of a project: training and parsing."""
 
     project: Project
     given: Pipeline | None = None
@@ -76,7 +76,7 @@ class Learning:
         self._number = 0
 
     def view(self) -> api.LearningView:
-        """What the background does."""
+        """The state of the background."""
         return api.LearningView(self.phase, self.every, self.since, self.message, self.error)  # type: ignore[arg-type]
 
     def curve(self) -> api.Curve:
@@ -127,7 +127,7 @@ class Learning:
                 self._begin(train=True)
 
     def close(self) -> None:
-        """Stop what runs, and wait for it."""
+        """Stop running work, and wait for it."""
         self._stop()
         thread = self._thread
         if thread is not None:
@@ -283,7 +283,7 @@ class Learning:
         self.project.adopt(chosen)
 
     def parse_all(self) -> None:
-        """Parse all sentences anew that are not done, around the decisions of humans."""
+        """Parse all unfinished sentences again, around human decisions."""
         with self.project.lock:
             assistant, roots = self.project.assistant, self.project.roots
             texts = [
@@ -319,7 +319,7 @@ class Learning:
         return folder
 
     def _install(self, name: str, **state: Any) -> None:
-        """Keep the model of the last training; a kill leaves no model beside the state of another."""
+        """Keep the model of the last training; model and state stay consistent if the process is killed."""
         (self.folder / name).unlink(missing_ok=True)
         self._save_state(**state)
         (self._work_folder() / MODEL).replace(self.folder / name)

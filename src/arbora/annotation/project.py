@@ -1,4 +1,4 @@
-"""A treebank that is being annotated: edits, undo, what the model says, and the next question.
+"""A treebank being annotated: edits, undo, the model's probabilities, and the next question.
 
 One lock guards all state. Parsing one sentence is fast and happens under it; training and parsing everything
 anew happen in the background (`arbora.annotation.learning`) and take it only to read and to save.
@@ -31,13 +31,13 @@ NO_LABELS = "the model gives no probabilities of labels here: the file's labels 
 
 
 def no_learning() -> api.LearningView:
-    """What the background does where there is none."""
+    """The state without a background."""
     return api.LearningView("idle", 0, 0, "", None)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a project accepts."""
+    """The settings of a project."""
 
     words: int = 300
     body: int = 1_000_000
@@ -186,7 +186,7 @@ class Project:
             raise Refusal("bad_edit", f"this would not be CoNLL-U: {error.what}") from None
 
     def _reparse(self, drafts: Sequence[Draft], wanted: api.EditRequest) -> list[str]:
-        """Let the parser fill in what nobody decided; without one, drop what contradicts."""
+        """Let the parser fill in undecided words; without one, drop contradictions."""
         notes: list[str] = []
         for draft in drafts:
             if isinstance(wanted.edit, KEEP_TREE) or draft.state == "done":

@@ -21,7 +21,7 @@ PIECE = 100
 
 @dataclass(frozen=True)
 class Open:
-    """What can be asked: the places of open sentences, and what was skipped."""
+    """The open questions: places of open sentences, and skipped ones."""
 
     texts: Sequence[str]
     pending: list[int]
@@ -46,13 +46,13 @@ class Open:
         return cls(texts, pending, skipped, left, notes)
 
     def ask(self, place: int | None, word: int | None = None, doubt: float | None = None) -> api.Question:
-        """A question about a sentence or a word of it; None: nothing is left to ask."""
+        """A question about a sentence or a word of it; None: no question is left."""
         number = None if place is None else place + 1
         return api.Question(number, word, None if doubt is None else round(doubt, 6), self.left, self.notes)
 
 
 class Questions:
-    """Orders what is open; parsed sentences are kept while the model is the same."""
+    """Orders open questions; keeps parsed sentences while the model is the same."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

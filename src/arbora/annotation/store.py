@@ -23,7 +23,7 @@ from arbora.storage.locks import locked
 
 
 class Stamp(NamedTuple):
-    """What a file's status says about its content."""
+    """A fingerprint of a file's content from its status."""
 
     inode: int
     size: int
@@ -41,7 +41,7 @@ class Stamp(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """What a change did: the sentences from `at` on are new, `shift` more than before."""
+    """A change: the sentences from `at` on are new, `shift` more than before."""
 
     what: str
     splices: list[Splice]
@@ -101,13 +101,13 @@ class Store:
         if path.exists():
             kept = Journal(path).archive()
             self.notes.append(
-                f"{self.file.name} was changed by another program: undo starts anew; the journal before is "
+                f"{self.file.name} was changed by another program: undo starts again; the earlier journal is "
                 f"{kept.name}"
             )
         return Journal.begin(path, self.file.name, self.digest)
 
     def _finish_last(self, journal: Journal) -> None:
-        """Do what the last line says if a crash came between the journal and the treebank."""
+        """Apply the last line if a crash came between the journal and the treebank."""
         *_, last = journal.entries
         before = journal.entries[-2].digest if len(journal.entries) > 1 else journal.base
         if before != self.digest:
@@ -169,12 +169,12 @@ class Store:
 
     @property
     def undoable(self) -> str | None:
-        """What `undo` would undo."""
+        """The edit that `undo` would undo."""
         return self._journal.undo[-1].what if self._journal.undo else None
 
     @property
     def redoable(self) -> str | None:
-        """What `redo` would do again."""
+        """The edit that `redo` would redo."""
         return self._journal.redo[-1].what if self._journal.redo else None
 
     def undo(self) -> Change:
@@ -185,7 +185,7 @@ class Store:
         return self._again("undo", last.what, [each.reversed() for each in reversed(last.splices)])
 
     def redo(self) -> Change:
-        """Do again what was undone last."""
+        """Redo the last undone edit."""
         if not self._journal.redo:
             raise Refusal("nothing_to_redo", "there is nothing to redo")
         last = self._journal.redo[-1]
@@ -199,14 +199,14 @@ class Store:
     # Versions
 
     def reload(self) -> None:
-        """Take the file as it is on the disk; undo starts anew."""
+        """Reload the file from the disk; undo starts again."""
         self._read()
         self._journal.archive()
         self._journal = Journal.begin(self.folder / NAME, self.file.name, self.digest)
         self.revision += 1
 
     def save_copy(self, name: str) -> Path:
-        """Write this version beside the file; Refusal if the name is taken or is no plain name."""
+        """Write this version next to the file; Refusal if the name is taken or is not a plain name."""
         target = self.file.with_name(name) if name and name == Path(name).name else None
         if target is None or not name.isprintable() or name.startswith(".") or target.suffix != ".conllu":
             raise Refusal(

@@ -1,9 +1,9 @@
 """Find arcs of a treebank that are probably annotation errors.
 
-Each fold of the treebank is judged by a parser that learned from the others (jackknifing), so that no parser
-has seen the arcs that it judges. Parsers are log-linear over non-projective trees, without a pruner, so
+Each fold of the treebank is scored by a parser trained on the others (jackknifing), so no parser has seen
+the arcs that it scores. Parsers are log-linear over non-projective trees, without a pruner, so
 P(arc) is exact: the sum over all trees of the sentence that have the arc. Temperatures, fitted on the first
-fold, calibrate it. The least probable arcs are the likeliest errors; others of them are rare but right.
+fold, calibrate it. The least probable arcs are most often errors, but some are rare and correct.
 
 Time: `folds` trainings, and O(n³) per sentence. The same seed gives the same result.
 """
@@ -29,7 +29,7 @@ EPOCHS, BITS = 5, 20
 
 @dataclass(frozen=True)
 class SuspiciousArc:
-    """An annotated arc, its probability, and what the parser would put there."""
+    """An annotated arc, its probability, and the parser's alternative."""
 
     sentence: int
     """From 0."""

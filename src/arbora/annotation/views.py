@@ -1,4 +1,4 @@
-"""What the API shows of drafts and models."""
+"""The API's views of drafts and models."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ UPOS = tuple(_UPOS.split())
 """The tags of Universal Dependencies."""
 DEPRELS = tuple(_DEPRELS.split())
 """The relations of Universal Dependencies."""
-NO_MODEL = "there is no model yet, so nothing is known about these arcs"
+NO_MODEL = "there is no model yet, so these arcs have no probabilities"
 
 
 class Summary(NamedTuple):
-    """What lists and totals need of a sentence."""
+    """The part of a sentence for lists and totals."""
 
     version: str
     state: State
@@ -80,7 +80,7 @@ def known_first(counts: Counter[str], universal: tuple[str, ...]) -> list[str]:
 
 
 def view_sentence(draft: Draft, text: str, number: int, belief: Belief | None) -> api.SentenceView:
-    """A sentence with what the model thinks of its arcs; None: there is no model."""
+    """A sentence with the model's probabilities of its arcs; None: there is no model."""
     unknown: list[float | None] = [None] * len(draft)
     heads, labels = (unknown, unknown) if belief is None else (belief.heads, belief.labels)
     words = [

@@ -37,7 +37,7 @@ def command(
     ),
     every: int = typer.Option(50, min=0, help="Decisions after which a model is trained; 0: never."),
     trees: Literal["human", "parser"] = typer.Option(
-        "human", help="Whose the trees of FILE are: a human's are never replaced by a parser's."
+        "human", help="Who made the trees of FILE: a parser never replaces a human's."
     ),
     host: str = typer.Option("127.0.0.1", help="Address to listen on; 0.0.0.0 for all."),
     port: int = typer.Option(8080, min=0, max=65535, help="Port; 0 for any free one."),

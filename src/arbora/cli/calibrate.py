@@ -85,7 +85,7 @@ def command(
 
 
 def cross_validate(parser: Parser, gold: Columns, threads: int) -> tuple[Calibration, Calibration]:
-    """How well P(head) fits before and after; each half is evaluated with what is fitted to the other."""
+    """Calibration of P(head) before and after; each half is evaluated with a fit to the other."""
     halves = [gold.select(np.arange(start, len(gold), 2)) for start in (0, 1)]
     others = [fit_temperatures(parser, half, threads=threads) for half in reversed(halves)]
     fitted = [replace(parser, calibration=each) for each in others]

@@ -35,7 +35,7 @@ def command(
         default=None,
     ),
     folds: int = options.option(
-        "--folds N: Folds for --suspicious: each is judged by a parser trained on the others.",
+        "--folds N: Folds for --suspicious: each is scored by a parser trained on the others.",
         default=5,
         min=2,
         max=100,

@@ -1,4 +1,4 @@
-"""What verbs print: messages on stderr, tables and numbers on stdout, and escape codes where they are wanted.
+"""Output of verbs: messages on stderr, tables and numbers on stdout, and escape codes on terminals.
 
 All that comes from files and arguments goes through `printable`, so that no file can send escape codes to the
 terminal.
@@ -66,7 +66,7 @@ class _TerminalOutput:
 
 
 def results_to(output: str) -> Any:
-    """What to open for results: the file as named, or for `-` on a terminal, a stream that is safe there."""
+    """The target for results: the named file, or for `-` on a terminal, a stream that is safe there."""
     return _TerminalOutput() if output == "-" and sys.stdout.isatty() else output
 
 
@@ -106,7 +106,7 @@ class Interrupts:
 
     @property
     def name(self) -> str:
-        """What stopped the command."""
+        """The signal that stopped the command."""
         return "Ctrl-C" if self._number == signal.SIGINT else self._number.name
 
     @property

@@ -110,7 +110,7 @@ def parse_corpus(
         with TerminalProgress(quiet=quiet) as progress:
             report = parse(sources, output, model, options=chosen, pool=pool, observer=progress, **more)
     except KeyboardInterrupt:
-        raise stopped("; the same command parses what is missing") from None
+        raise stopped("; run the same command again to parse the rest") from None
     if not quiet:
         say(_summary(report))
     if report.failures:

@@ -34,7 +34,7 @@ def chosen_folder(path: Path | None) -> Path:
 DataOption = Annotated[
     Path | None,
     option(
-        "--data DIR: Folder of treebanks, each in a folder of its own. Default: one in your cache.",
+        "--data DIR: Folder of treebanks, each in its own folder. Default: one in your cache.",
         envvar=folders.VARIABLE,
     ),
 ]

@@ -1,4 +1,4 @@
-"""`arbora get`: the name of a language in, an installed model out. `arbora list models`: what there is."""
+"""`arbora get`: from the name of a language to an installed model. `arbora list models` lists them."""
 
 from __future__ import annotations
 

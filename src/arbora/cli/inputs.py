@@ -32,7 +32,7 @@ BINARY = {
     b"\xff\xfe": ("UTF-16", UTF_8),
     b"\xfe\xff": ("UTF-16", UTF_8),
 }
-"""First bytes of files that are neither text nor a treebank, what they are, and what to do."""
+"""First bytes of files that are neither text nor a treebank, their kind, and the advice."""
 
 
 def text_or_file(given: str) -> str:
@@ -127,7 +127,7 @@ def _reject_binary(start: bytes, source: str) -> None:
 def _peek(given: str, *, waits: bool) -> tuple[bytes, Source]:
     """Return the first bytes of a file or of stdin, and a source that still starts with them.
 
-    Unless it `waits` for a whole piece, they are what is there, such as a line.
+    Unless it `waits` for a whole piece, they are the bytes available, such as a line.
     """
     if given != "-" and not is_special(Path(given)):
         with closing(open_input(given)) as file:

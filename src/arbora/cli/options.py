@@ -1,4 +1,4 @@
-"""Options and arguments that several verbs share, and what they need to check them."""
+"""Options and arguments of several verbs, and their checks."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ Workers: TypeAlias = Annotated[
 ]
 Engine: TypeAlias = Annotated[
     str,
-    typer.Option(help="What workers are. local: processes of this machine; ray: actors of a Ray cluster."),
+    typer.Option(help="The kind of workers. local: processes on this machine; ray: actors of a Ray cluster."),
 ]
 Address: TypeAlias = Annotated[
     str | None,

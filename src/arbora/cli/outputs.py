@@ -1,4 +1,4 @@
-"""The output of `arbora parse`: what is computed for each sentence, and how it is written in which format."""
+"""The output of `arbora parse`: computations for each sentence, and the formats."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BY_NAME: dict[str, OutputFormat] = {
     ".html": "html",
     ".htm": "html",
 }
-"""Endings of outputs that are neither treebanks nor tables."""
+"""Endings of outputs other than treebanks and tables."""
 
 
 def with_trees(parser: Parser, columns: Columns, *, lenient: bool) -> Columns:

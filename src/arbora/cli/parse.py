@@ -291,7 +291,7 @@ class Tally:
     def __init__(self, names: Names) -> None:
         self.sentences = self.words = self.unknown_tags = 0
         self.skipped = 0
-        """Sentences whose heads are part of no tree."""
+        """Sentences whose heads fit no tree."""
         self.filled = dict.fromkeys(INPUT_COLUMNS, 0)
         self._names = names
         self._begun = time.monotonic()
@@ -313,7 +313,7 @@ class Tally:
         return f"{done} in {show_seconds(seconds)} ({speed})"
 
     def misfits(self, names: Names, model: str) -> Iterator[str]:
-        """Warn about what the model was trained with and the input lacks."""
+        """Warn about columns that the model was trained with and the input lacks."""
         tagged: tuple[InputColumn, ...] = ("upos",) if names.tags != (EMPTY_FIELD,) else ()
         trained = tagged if names.columns is None else names.columns  # older versions did not store them
         for column in trained:

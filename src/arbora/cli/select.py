@@ -40,13 +40,13 @@ def command(
     count: int = options.option("-n COUNT: How many sentences or arcs.", default=100, min=1),
     by: Order = typer.Option(
         "doubt",
-        help="The order. doubt: the most doubtful first; diversity: doubtful, and unlike what was chosen or "
+        help="The order. doubt: the most doubtful first; diversity: doubtful, and unlike those chosen or "
         "annotated; text: as in FILE; random.",
     ),
     measure: Measure = typer.Option(
         "wrong-arcs",
-        help="What doubt is. entropy: of the trees, or of a word's heads; wrong-heads, wrong-arcs: expected "
-        "errors, without or with labels; margin: how near the second best tree or head is.",
+        help="The measure of doubt. entropy: of trees, or of a word's heads; wrong-heads, wrong-arcs: expected "
+        "errors, without or with labels; margin: how close the second-best tree or head is.",
     ),
     arcs: bool = options.flag("--arcs: Choose single arcs, and print a table of them instead of sentences."),
     annotated: list[str] = options.option(

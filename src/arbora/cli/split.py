@@ -24,8 +24,7 @@ def command(
         "--names NAMES: Names of the parts (default: train,dev or train,dev,test).", default=None
     ),
     prefix: str | None = options.option(
-        "--output -o PREFIX: What the names of the files begin with (default: the name of FILE): "
-        "PREFIX-train.conllu.",
+        "--output -o PREFIX: Prefix of the files' names (default: the name of FILE): PREFIX-train.conllu.",
         default=None,
     ),
     documents: bool = options.flag("--documents: Keep the sentences of a document (# newdoc) together."),

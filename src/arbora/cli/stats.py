@@ -1,4 +1,4 @@
-"""`arbora stats`: what is in a treebank."""
+"""`arbora stats`: statistics of a treebank."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def command(
 
 @dataclass(frozen=True)
 class TrainingOutput:
-    """What a training writes and prints."""
+    """The outputs of a training."""
 
     model: str
     compact: bool | None
@@ -133,7 +133,7 @@ class TrainingOutput:
     quiet: bool
     as_json: bool
     again: str = "--resume"
-    """What continues an interrupted training."""
+    """The command that continues an interrupted training."""
 
     def run(
         self, learn: Callable[..., Trained], chosen: training.Chosen, dev: Columns | None, threads: int
@@ -217,7 +217,7 @@ def _checkpoint(model: str, *, resume: bool, quiet: bool) -> Path | None:
 
 @dataclass(frozen=True)
 class Rounding:
-    """What a compact model costs: scores on dev of the model before and after; empty without dev."""
+    """The cost of a compact model: scores on dev before and after; empty without dev."""
 
     before: Scores
     after: Scores

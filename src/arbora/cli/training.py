@@ -1,4 +1,4 @@
-"""What `train`, `tune` and `induce` share: treebanks that are read whole, settings, and their options."""
+"""Shared by `train`, `tune` and `induce`: reading treebanks, settings, and their options."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Chosen:
     default_name: str | None
     """For the model, if one treebank was given by name: `da_ddt`."""
     held_out: float | None = None
-    """The share of the training sentences that is the dev set, if that is not in files of its own."""
+    """The share of the training sentences held out as dev set, if dev is not a file."""
 
     @property
     def has_dev(self) -> bool:

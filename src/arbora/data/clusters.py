@@ -82,7 +82,7 @@ def _from_arrays(keys: NDArray[Any], codes: NDArray[Any]) -> WordClusters:
 
 def split_tree(vectors: ArrayLike, weights: ArrayLike, depth: int = DEPTH) -> Longs:
     """The code of each vector's leaf, see `WordClusters.of`; shapes (N, d) and (N,). A code has depth bits
-    at most, and fewer if vectors cannot be told apart."""
+    at most, and fewer if vectors are indistinguishable."""
     points, shares = _unit_vectors(np.asarray(vectors, np.float64)), np.asarray(weights, np.float64)
     whole = np.maximum(np.round(shares * (WEIGHT / math.fsum(shares))), 1)
     codes = np.ones(len(points), np.int64)

@@ -1,4 +1,4 @@
-"""Sentences as a parser sees them: columns of strings, and ids of the names that a model knows.
+"""Sentences in the form that parsers read: columns of strings, and ids of the names that a model knows.
 
 Words are hashed, so a model stores no vocabulary; only coarse tags and labels have names and ids.
 """
@@ -39,7 +39,7 @@ class Names:
     columns: tuple[InputColumn, ...] | None = None
     """Those that were filled in training; others are ignored. None: unknown, so none is ignored."""
     guide: Parser | None = field(default=None, kw_only=True)
-    """The parser whose trees are features beside the words [nivre-2008]; None unless parsers are stacked."""
+    """The parser whose trees are features besides the words [nivre-2008]; None unless parsers are stacked."""
     clusters: WordClusters | None = field(default=None, kw_only=True)
     """The clusters of words that features look at; None unless there are such features."""
 
@@ -63,7 +63,7 @@ class Names:
         return Encoded(columns.native, self.tags, self.labels, ignored, clusters)
 
     def batch(self, columns: Columns, *, threads: int = 1) -> Batch:
-        """Return sentences as a parser sees them."""
+        """Return sentences in the form that parsers read."""
         return Batch(columns, self, threads)
 
     def label_numbers(self, columns: Columns) -> Ints:

@@ -8,8 +8,8 @@ minimum-loss       The projective tree with the fewest changed heads: the best t
 pseudo-projective  Flatten, and mark in the labels what is needed to find the old heads again; parsers train
                    on such trees, and their output is restored [nivre-2005].
 
-A projective tree comes back unchanged after O(n). Trees stay trees, and a single root stays single. The marks
-for a word labelled `obj` that was lifted from a head labelled `xcomp`:
+A projective tree is returned unchanged after O(n). Trees stay trees, and a single root stays single. The
+marks for a word labelled `obj` that was lifted from a head labelled `xcomp`:
 
     encoding       lifted word     words on the path it was lifted along
     head           obj^xcomp       (not marked)
@@ -55,7 +55,7 @@ Label = TypeVar("Label", bound=Hashable)
 
 
 def projectivize(tree: Tree, how: str = "flatten", *, encoding: Encoding | None = None) -> Tree:
-    """Return a projective tree over the same words; a projective tree comes back as it is.
+    """Return a projective tree over the same words; a projective tree is returned unchanged.
 
     `how` is a name in `WAYS`. `encoding` ("head", the default, "path" or "head+path") is for
     "pseudo-projective" only. A re-attached word keeps its own label.

@@ -62,7 +62,7 @@ class Word(NamedTuple):
 
 
 class MultiwordToken(NamedTuple):
-    """A surface token that stands for words `first` to `last`, e.g. `du` for `de le`."""
+    """A surface token of the words `first` to `last`, e.g. `du` for `de le`."""
 
     first: int
     last: int
@@ -168,7 +168,8 @@ class Sentence:
     ) -> Sentence:
         """Make a sentence from plain lists, one entry per word; None (an entry or a list) is `_`.
 
-        InputError for what no CoNLL file can hold: no words, broken texts, heads that are no tree. O(n).
+        Raises InputError for sentences that no CoNLL file can hold: no words, invalid texts, heads that form
+        no tree. O(n).
         """
         n = len(forms)
         given: dict[str, Sequence[str | None] | None] = {"forms": forms, "lemmas": lemmas, "upos": upos}

@@ -46,7 +46,7 @@ class Likeliest(NamedTuple):
         return found
 
     def renumbered(self, places: Ints | Longs) -> Likeliest:
-        """With other numbers for the values; those whose number is -1 lose their share."""
+        """With new ids for the values; values with id -1 lose their share."""
         values = places[self.values]
         return Likeliest(np.maximum(values, 0).astype(np.int16), np.where(values >= 0, self.shares, 0))
 

@@ -338,7 +338,7 @@ def format_by_name(source: str, format: Format, target: Source) -> Literal["same
 
 
 def unless_all_bad(reader: Reader[Item]) -> Iterator[Item]:
-    """Yield what the reader yields; DataError if that is nothing because it skipped every sentence."""
+    """Yield what the reader yields; DataError if it skipped every sentence."""
     is_empty = True
     for item in reader:
         is_empty = False

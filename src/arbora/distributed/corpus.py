@@ -34,7 +34,7 @@ REPORT_SECONDS = 2.0
 
 @dataclass
 class Report:
-    """What a run has done; `_report.json` holds the same."""
+    """The results of a run, also in `_report.json`."""
 
     shards: int = 0
     """Of the corpus."""
@@ -78,7 +78,7 @@ class Report:
 
 
 class ShardParser:
-    """What a worker holds: the model, and the folder to write to."""
+    """The state of a worker: the model, and the output folder."""
 
     def __init__(self, model: Pipeline, options: CorpusOptions, folder: str) -> None:
         self.model, self.options, self.folder = model, options, folder
@@ -156,7 +156,7 @@ def _chained(first: Shard, rest: Iterator[Shard]) -> Iterator[Shard]:
 
 
 class Run:
-    """Keeps the books of one run: what is left, what is done, what failed."""
+    """Keeps account of one run: open, finished and failed shards."""
 
     def __init__(
         self,

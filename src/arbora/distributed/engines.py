@@ -39,7 +39,7 @@ class TimeLimitError(ArboraError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a call: a value, or an error."""
+    """The outcome of a call: a value, or an error."""
 
     value: Any = None
     error: BaseException | None = None
@@ -80,7 +80,7 @@ class Workers(ABC):
 
     @abstractmethod
     def restart(self, worker: int) -> None:
-        """End a worker, whatever it does, and start another in its place."""
+        """End a worker, even a busy one, and start another in its place."""
 
     @abstractmethod
     def close(self) -> None:
@@ -143,7 +143,7 @@ class Pool:
             raise InputError(what, field="address")
 
     def limited(self, most: int) -> Pool:
-        """The same with at most so many workers."""
+        """The same with at most this many workers."""
         return replace(self, count=min(self.count, most))
 
     @contextmanager
@@ -170,7 +170,7 @@ def run_tasks(
     limit: float | None = None,
     idle: float = 1.0,
 ) -> Iterator[tuple[Task, Outcome] | None]:
-    """Call a method with each task on whatever worker is free; yield tasks as they end, in any order.
+    """Call a method with each task on any free worker; yield tasks as they end, in any order.
 
     A task whose worker was lost is tried again, `attempts` times in all. One that takes longer than `limit`
     seconds, with the time that its worker may need to start, ends with `TimeLimitError`. Yields None after

@@ -1,4 +1,4 @@
-"""The folder of a parsed corpus: outputs, and what is known of them.
+"""The folder of a parsed corpus: outputs, and a journal of them.
 
 NAME.conllu            the trees of a shard (or .jsonl, .parquet); it exists if and only if it is complete
 _manifest.json         the model, the options and the inputs: a rerun must have the same
@@ -26,7 +26,7 @@ VERSION = 1
 
 
 class CorpusFolder:
-    """Reads and writes what a run leaves for the next one."""
+    """Reads and writes the state that a run leaves for the next one."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -123,7 +123,7 @@ class CorpusFolder:
 
 
 class Journal:
-    """The journal of one worker: a file of its own, so that workers on any machine may write at once."""
+    """The journal of one worker: a separate file, so that workers on any machine may write at once."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._path = Path(folder, JOURNAL, f"{secrets.token_hex(8)}.jsonl")
@@ -162,7 +162,7 @@ def _read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _difference(before: Any, now: Any) -> tuple[Any, Any]:
-    """Two values; of two objects, only what differs."""
+    """Two values; for two objects, only the differences."""
     if not isinstance(before, dict) or not isinstance(now, dict):
         return before, now
     names = [name for name in {**before, **now} if before.get(name) != now.get(name)]

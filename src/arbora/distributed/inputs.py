@@ -1,4 +1,4 @@
-"""The inputs of a corpus: files, folders and patterns, and what each file holds.
+"""The inputs of a corpus: files, folders and patterns, and the kind of each file.
 
     text       raw text
     treebank   CoNLL-U or CoNLL-X
@@ -54,7 +54,7 @@ class Input:
 
 
 def kind_of(path: str) -> Kind | None:
-    """What a file holds, by its ending; None if that says nothing."""
+    """The kind of a file, by its ending; None if unknown."""
     name = path.lower()
     for ending in COMPRESSED:
         name = name.removesuffix(ending)

@@ -31,7 +31,7 @@ LONGEST_REASON = 500
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusOptions:
-    """How a corpus is parsed: what its outputs depend on, beside the model."""
+    """Options of parsing a corpus: everything its outputs depend on, except the model."""
 
     format: CorpusFormat = "conllu"
     probabilities: bool = False
@@ -71,7 +71,7 @@ class CorpusOptions:
 
 @dataclass
 class Counts:
-    """What was in a shard."""
+    """Counts of a shard."""
 
     sentences: int = 0
     words: int = 0

@@ -1,4 +1,4 @@
-"""What a worker holds while a model is trained: problems over its share, and its run of the learner."""
+"""The state of a worker during training: problems over its share, and its run of the learner."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Passed(NamedTuple):
 
 
 class ShareWorker:
-    """Takes one call at a time; what calls leave here stays."""
+    """Takes one call at a time, and keeps state between calls."""
 
     def __init__(self) -> None:
         self.source: Source
@@ -81,7 +81,7 @@ class ShareWorker:
         self._seen += examples
 
     def measures(self) -> dict[str, float]:
-        """What the problem has measured since the last call."""
+        """The problem's measurements since the last call."""
         return self.problem.take_measures() if isinstance(self.problem, Measured) else {}
 
     # Sums
@@ -138,12 +138,12 @@ class ShareWorker:
         return self.run.last(), self.run.averaged()
 
     def state(self) -> State:
-        """What the run keeps besides weights that are mixed."""
+        """The run's state other than mixed weights."""
         held: State = self.run.state()
         return {name: value for name, value in held.items() if name != "about" and name not in self._mixed()}
 
     def restore(self, state: State) -> None:
-        """Go on from what `state` returned."""
+        """Continue from a state that `state` returned."""
         self.run.restore({"about": self.run.about(), **self._mixed(), **state})
 
     def _mixed(self) -> State:

@@ -62,7 +62,7 @@ class ShardedProblem:
     """A problem whose examples are with the workers of a team."""
 
     def __init__(self, problem: Problem, team: Team, learner: str, way: Way) -> None:
-        """`problem`: the same over all examples, which is asked for nothing but its size."""
+        """`problem`: the same over all examples, used only for its size."""
         if len(problem) < team.count:
             what = f"expected at most one per sentence, of which there are {len(problem)}, got {team.count}"
             raise InputError(what, field="workers")
@@ -96,7 +96,7 @@ class ShardedProblem:
         """Called with the number of examples that were seen; `Watched` has its own."""
 
     def take_measures(self) -> dict[str, float]:
-        """The means of what workers have measured."""
+        """The means of the workers' measurements."""
         found = self.team.ask("measures", dict.fromkeys(range(self.team.count), ()))
         return means(list(found.values()))
 
@@ -228,7 +228,7 @@ class MixedRun(Run):
 
 
 class ReplicatedRun(Run):
-    """A run that all workers make alike; the first one's weights and state stand for all."""
+    """A run that is equal on all workers; the first one's weights and state represent all."""
 
     def __init__(self, learner: Any, problem: Any) -> None:
         super().__init__(learner, problem)

@@ -1,4 +1,4 @@
-"""The program of a local worker: it makes an object, then calls its methods as it is asked to.
+"""The program of a local worker: it makes an object, then calls its methods on request.
 
 Messages are pickles, each after its length in 8 bytes, from the process that started this one and to it. No
 one else can write to these pipes.
@@ -38,7 +38,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever prints goes to stderr
+    os.dup2(2, 1)  # all other output goes to stderr
     waiting: SimpleQueue[bytes | None] = SimpleQueue()
     Thread(target=_receive, args=(requests, waiting), daemon=True).start()
     first = waiting.get()

@@ -1,4 +1,4 @@
-"""First-order models over tags: what the CRF autoencoder, convex MST and the baselines learn.
+"""First-order models over tags, for the CRF autoencoder, convex MST and the baselines.
 
     score(i → j) = Σ weights of the arc's features + pairs[tag i, tag j]
 

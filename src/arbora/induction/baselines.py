@@ -1,4 +1,4 @@
-"""Baselines that learn nothing: what every inducer must beat.
+"""Baselines without learning, which every inducer must beat.
 
 All are first-order models over tags. All except `random` give the same trees for every seed. `random_heads`
 draws each tree of a sentence with equal probability.
@@ -25,7 +25,7 @@ from arbora.types import Doubles, Ints
 @dataclass(frozen=True, kw_only=True)
 class _Baseline(Inducer):
     paper: ClassVar[str] = "klein-2004"
-    rule_weight: ClassVar[float] = 0.0  # What an arc that follows a rule gains
+    rule_weight: ClassVar[float] = 0.0  # Bonus of an arc that follows a rule
     direction: ClassVar[int] = 0  # Of arcs between neighbours: 0 to the right, 1 to the left
 
     def learn(self, corpus: TagCorpus, rules: Rules, seed: int, threads: int) -> Iterator[Learned]:
@@ -68,7 +68,7 @@ class NearestRule(_Baseline):
 
 
 class RandomWeights(_Baseline):
-    """One random weight per feature of arcs: a parser that has learned nothing."""
+    """One random weight per feature of arcs: an untrained parser."""
 
     name: ClassVar[str] = "random"
 

@@ -49,7 +49,7 @@ class ConvexMst(Inducer):
     paper: ClassVar[str] = "grave-2015"
 
     l2: float = parameter(0.1, "weight of ½|w|² (λ), per word", above=0)
-    prior: float = parameter(1.0, "what a word that follows a rule gains (μ)", least=0)
+    prior: float = parameter(1.0, "bonus of a word that follows a rule (μ)", least=0)
     parse_prior: float = parameter(0.0, "the share of it that a rule also gains in parsing", least=0)
     rounds: int = parameter(100, "steps at most", least=1)
     gap: float = parameter(0.001, "stop when the objective is this close to the best", least=0)

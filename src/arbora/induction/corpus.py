@@ -1,6 +1,6 @@
-"""Tagged sentences without punctuation, as numbers of tags: what models learn from and parse.
+"""Tagged sentences without punctuation, as tag ids, for learning and parsing.
 
-Punctuation is what is tagged PUNCT, or written with punctuation characters alone. Sentences of nothing else
+Punctuation is tagged PUNCT, or written with punctuation characters alone. Sentences of nothing else
 are left out of training. It is left out before parsing, too, and put back afterwards: each mark hangs on the
 highest word that it can hang on without crossing an arc, going up from the word before it. Marks whose heads
 or dependents are given are treated as words.

@@ -63,7 +63,7 @@ class CrfAutoencoder(Inducer):
     passes: int = parameter(2, "passes over the corpus per round, for each of the two", least=1)
     rate: float = parameter(0.1, "η, the length of the encoder's steps", above=0.0, most=1e6)
     l1: float = parameter(0.5, "λ, the weight of |w|₁ against a batch's sum of log P", least=0.0, most=1e6)
-    prior: float = parameter(9.0, "α, what an arc that follows a rule gains", least=0.0, most=1e6)
+    prior: float = parameter(9.0, "bonus of an arc that follows a rule (α)", least=0.0, most=1e6)
     objective: Literal["viterbi", "likelihood"] = parameter("viterbi", "of the best tree, or of all trees")
     trees: Trees = parameter("projective", "whether arcs may cross")
     init: Literal["decoder", "both", "none"] = parameter("decoder", "what starts with near words as heads")

@@ -1,4 +1,4 @@
-"""What inducers and their models have in common.
+"""The interfaces of inducers and their models.
 
 An inducer is an immutable set of parameters with one method, `fit`, from a corpus to a model. A model scores
 the parts of the trees of a sentence's tags.
@@ -82,7 +82,7 @@ class Round(Epoch):
 
     @property
     def objective(self) -> float:
-        """What is maximized, such as a log-likelihood per word; comparable between restarts."""
+        """The objective that is maximized, such as a log-likelihood per word; comparable between restarts."""
         return -self.loss
 
 
@@ -130,7 +130,7 @@ class Inducer(Configured, ABC):
         threads: int = 1,
         observer: Observer | None = None,
     ) -> Induced:
-        """Learn; `rules`: what is known about trees in advance.
+        """Learn; `rules`: prior knowledge about trees.
 
         Seed 0 starts where the method's authors start, others start near it, for restarts. The same seed
         gives the same model for any number of threads. Learning ends early, and keeps the last round, on

@@ -31,12 +31,12 @@ Item: TypeAlias = tuple[bool, str]  # What has a class: whether it is a pool of 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassSettings(Settings):
-    """Settings for learning word classes, which stand for tags if there are none."""
+    """Settings for learning word classes, which replace missing tags."""
 
     count: int = parameter(30, "the number of classes", least=2)
     rounds: int = parameter(30, "rounds at most; fewer if no word moves any more", least=1)
     least_count: int = parameter(10, "rarer words are pooled by their endings", least=1)
-    starts: int = parameter(5, "how many starts to try; all but the first are random", least=1)
+    starts: int = parameter(5, "number of starts; all but the first are random", least=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class WordClasses:
 
 
 def _items(forms: Counter[str], least: int) -> dict[str, Item]:
-    """What each form counts as: a frequent word, or the pool of rare words that it belongs to."""
+    """Maps each form to a frequent word, or to its pool of rare words."""
     folded: Counter[str] = Counter()
     for form, count in forms.items():
         folded[form.lower()] += count

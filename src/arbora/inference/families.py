@@ -66,7 +66,7 @@ class TreeFamily:
         return queries.sample(arcs, k, seed=seed, **options)
 
     def _sums(self, query: Query, scores: PartScores) -> Parts:
-        """What answers queries about all trees."""
+        """The functions that answer queries about all trees."""
         arcs, options = self._checked(query, scores)
         return make_parts(arcs, **options)
 
@@ -113,7 +113,7 @@ class Nonprojective(TreeFamily):
 class ProjectiveSibling(TreeFamily):
     """Projective trees, scored by arcs and pairs of adjacent dependents on one side of a head.
 
-    Dynamic programming over spans [mcdonald-2006]: O(n³) for every query, O(n²) space beside the scores.
+    Dynamic programming over spans [mcdonald-2006]: O(n³) for every query, O(n²) space besides the scores.
     """
 
     name = "projective_sibling"
@@ -125,7 +125,7 @@ class ProjectiveGrandparent(TreeFamily):
     """Projective trees, scored by arcs, siblings, grandparents and grand-siblings.
 
     Dynamic programming over spans that remember the head's head [koo-2010]: O(n⁴) for every query,
-    O(n³) space beside the scores.
+    O(n³) space besides the scores.
     """
 
     name = "projective_grandparent"

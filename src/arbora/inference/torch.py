@@ -50,7 +50,7 @@ class Drawn(NamedTuple):
 
 
 class _Family(NamedTuple):
-    """What the native queries need besides scores, (B, n+1, n+1)."""
+    """Arguments of the native queries besides scores, (B, n+1, n+1)."""
 
     nodes: list[int]
     trees: Trees
@@ -115,7 +115,7 @@ class _MarginalsAlong(torch.autograd.Function):
         if ctx.needs_input_grad[0]:
             raise NotImplementedError(
                 "arbora.inference.torch: third derivatives of log_partition (second ones of marginals or "
-                "entropy) are not available; detach what need not be differentiated again"
+                "entropy) are not available; detach tensors that need no further derivatives"
             )
         return None, _MarginalsAlong.apply(scores, weights, ctx.family), None
 
@@ -176,7 +176,7 @@ class TreeDistribution:
 
     @cached_property
     def _arcs(self) -> Tensor:
-        """Scores of arcs, (B, n+1, n+1), labels summed out; -inf for what is no arc."""
+        """Scores of arcs, (B, n+1, n+1), labels summed out; -inf for impossible arcs."""
         if not self.labelled:
             return self._exact
         some = self._allowed

@@ -10,7 +10,7 @@ from arbora.types import Doubles, Ints
 
 
 def tree_parts(tree: Best, scores: PartScores) -> PartMarginals:
-    """1 for each part of a tree, 0 elsewhere, for every kind that `scores` has. O(n) beside the arrays."""
+    """1 for each part of a tree, 0 elsewhere, for every kind that `scores` has. O(n) besides the arrays."""
     heads = np.asarray(tree.heads)
     deps = np.arange(1, len(heads))
     siblings = adjacent_siblings(heads)

@@ -33,7 +33,7 @@ Given: TypeAlias = "Columns | Iterable[Sentence] | Iterable[Parsed]"
 
 
 class Known(NamedTuple):
-    """What sentences know of W words and S trees, beside their columns; NaN for unknown."""
+    """Values of W words and S trees other than their columns; NaN for unknown."""
 
     starts: Doubles  # in the text, (W,)
     ends: Doubles

@@ -1,4 +1,4 @@
-"""What learners share that compare the gold tree with several others.
+"""Shared by learners that compare the gold tree with several others.
 
 A step takes the k best trees y_j of an example except the gold one, gives each a multiplier α_j, and changes
 the weights: w ← w + Σ α_j d_j with d_j = f(x, y*) - f(x, y_j). Each learner defines its multipliers. With

@@ -78,7 +78,7 @@ class Trainer(Learner):
                 raise
             except (KeyError, TypeError, ValueError) as error:
                 raise InputError(
-                    f"resume: not the state of a training ({error!r}); give what `state()` returned"
+                    f"resume: not the state of a training ({error!r}); pass a state that `state()` returned"
                 ) from error
         return run.fit(callbacks)
 

@@ -11,7 +11,7 @@ that is just long enough (PA), capped (PA-I) or damped (PA-II):
     PA-II   τ = hinge / (|d|² + 1/(2C))
 
 The margin is the cost itself, as in large-margin parsing, not its square root. The result is the average of w
-over all steps. Time per step: one cost-augmented argmax and what d touches.
+over all steps. Time per step: one cost-augmented argmax plus O(|d|).
 """
 
 from __future__ import annotations

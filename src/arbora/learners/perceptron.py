@@ -6,7 +6,7 @@ features:
     ŷ = argmax_y <w, f(x, y)>
     w ← w + f(x, y*) - f(x, ŷ)
 
-The result is the average of w over all steps. Time per step: one argmax and what the difference touches.
+The result is the average of w over all steps. Time per step: one argmax plus the size of the difference.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class ScaledPriorVariance(CandidateTrainer):
     name = "spv"
     paper = "johansson-2007"
 
-    scale: str = parameter("cost", "what the prior's variance grows with", choices=("cost", "loss"))
+    scale: str = parameter("cost", "what scales the prior's variance", choices=("cost", "loss"))
     prior: str = parameter("gauss", "keeps steps short", choices=("gauss", "laplace"))
     gamma: float = parameter(1.0, "γ, the weight of the prior", above=0.0)
 

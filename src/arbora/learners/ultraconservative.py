@@ -9,7 +9,7 @@ features are added, and those of the error set are subtracted in equal shares:
 Trees outside E do not change the weights: that is what makes it ultraconservative. Costs are ignored. With
 k = 1 it is the perceptron. The result is the average of w over all steps.
 
-Time per step: the k best trees and what their differences touch.
+Time per step: the k best trees plus the size of their differences.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ MOST_PADDING = 0.4
 
 @dataclass(frozen=True, eq=False)
 class Gold:
-    """What is known of some sentences; rows are nodes as in `Sentences`, -1 where nothing is known."""
+    """Gold annotation of some sentences; rows are nodes as in `Sentences`, -1 for unknown."""
 
     trees: list[GoldTree]
     heads: Tensor  # (N,), the rows of heads
@@ -36,7 +36,7 @@ class Gold:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where the nodes of some sentences stand: of each sentence the root, then its words; N in all."""
+    """The places of the nodes of some sentences: for each sentence the root, then its words; N in all."""
 
     words: Longs  # the words of these sentences, among all
     nodes: Longs  # (sentences,), how many each has
@@ -81,7 +81,7 @@ class Layout:
 
 
 class Reader(Protocol):
-    """What a network reads of a treebank."""
+    """A treebank as a network's input."""
 
     @property
     def lengths(self) -> Ints:
@@ -144,7 +144,7 @@ class WordReader:
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Sentences as a network reads them, with what is to be predicted: (W,) each, -1 for unknown."""
+    """Sentences as a network's input, with gold predictions: (W,) each, -1 for unknown."""
 
     reader: Reader
     heads: Ints

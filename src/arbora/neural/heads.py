@@ -1,4 +1,4 @@
-"""What every network has above the states of words, in PyTorch: scores of arcs, siblings, labels, tags.
+"""The output layers of every network, in PyTorch: scores of arcs, siblings, labels and tags.
 
 core/neural/network.hpp has the definitions and the forward pass. A subclass makes the states:
 `arbora.neural.network` by an LSTM, `arbora.neural.transformer` by a transformer.
@@ -68,17 +68,17 @@ class Sentences:
     is_root: Tensor  # (N,)
     groups: list[Group]
     inputs: Any
-    """What the network reads: of words (`network.WordRows`), or of pieces (`transformer.PieceRows`)."""
+    """The network's inputs: words (`network.WordRows`), or pieces (`transformer.PieceRows`)."""
     guide: GuideRows | None = None
     random: torch.Generator | None = None  # of dropout
 
 
 class States(NamedTuple):
-    """What the network makes of each node, (N, ...) each."""
+    """The network's states of each node, (N, ...) each."""
 
-    last: Tensor  # what trees and labels are scored from
-    tags: Tensor  # what tags are scored from
-    words: Tensor | None = None  # what depends on the distinct word alone, (U, ...)
+    last: Tensor  # for scores of trees and labels
+    tags: Tensor  # for scores of tags
+    words: Tensor | None = None  # for distinct words without context, (U, ...)
 
 
 class Heads(nn.Module):

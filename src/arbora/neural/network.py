@@ -47,7 +47,7 @@ class Tables:
 
 @dataclass(frozen=True, eq=False)
 class WordRows:
-    """What the network reads of the words of some sentences; U distinct words, N nodes."""
+    """The network's inputs for the words of some sentences; U distinct words, N nodes."""
 
     types: Tensor  # (N,), places among the distinct words, from 1 on; 0 for the root
     words: Tensor  # (U,), of the distinct words
@@ -162,7 +162,7 @@ class Network(Heads):
         return States(layers[-1], torch.cat(layers[-2:], dim=1), words)
 
     def _first_inputs(self, words: Tensor, batch: Sentences) -> tuple[Tensor, Tensor | None]:
-        """What the first layer reads, and the row of each node if nodes share rows; in packed order."""
+        """The first layer's inputs, and the row of each node if nodes share rows; in packed order."""
         rate, rows = float(self.settings.dropout), batch.inputs
         if not self.tag:
             x = torch.cat([self.root[None], self._drop_each(words, rate, batch)])
@@ -173,7 +173,7 @@ class Network(Heads):
         return self._drop(x, rate, batch)[rows.packed], None
 
     def _type_features(self, rows: WordRows) -> list[Tensor]:
-        """What depends on the distinct word alone, (U, ...) each."""
+        """Values of distinct words without context, (U, ...) each."""
         features = [self.word(rows.words), self._character_features(rows)]
         if self.has_vectors:
             features.append(functional.leaky_relu(self.projection(self.table[rows.vectors]), SLOPE))

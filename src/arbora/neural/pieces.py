@@ -35,11 +35,11 @@ class Window(NamedTuple):
 
 
 def windows(count: int, room: int) -> Iterator[Window]:
-    """The windows of a sentence with so many pieces, `room` at most in each."""
+    """The windows of a sentence with this many pieces, at most `room` in each."""
     step = max(1, room // 2)
     begin = first = 0
     while begin + room < count:
-        last = (begin + step + begin + room) // 2  # the middle of what this window shares with the next
+        last = (begin + step + begin + room) // 2  # the middle of this window's overlap with the next
         yield Window(begin, begin + room, first, last)
         begin, first = begin + step, last
     yield Window(begin, count, first, count)
@@ -87,7 +87,7 @@ class PieceTokenizer:
 
     @cached_property
     def unknown(self) -> int:
-        """The piece that stands for a word without any, such as a word of invisible characters."""
+        """The piece for a word without pieces, such as a word of invisible characters."""
         names = ("[UNK]", "<unk>", "<|endoftext|>")
         found = [number for name in names if (number := self.native.token_to_id(name)) is not None]
         return int(found[0]) if found else 0

@@ -60,8 +60,10 @@ class NeuralSettings(Settings):
     dropout: float | Literal["auto"] = _rate("inputs of the LSTM")
     recurrent_dropout: float | Literal["auto"] = _rate("recurrent weights of the LSTM")
     hidden_dropout: float | Literal["auto"] = _rate("units from which arcs and labels are scored")
-    tag_weight: float = parameter(1.0, "what UPOS counts in the loss; heads and labels count 1", least=0.0)
-    other_weight: float = parameter(0.1, "what XPOS, FEATS and lemmas count in the loss", least=0.0)
+    tag_weight: float = parameter(
+        1.0, "weight of UPOS in the loss; heads and labels have weight 1", least=0.0
+    )
+    other_weight: float = parameter(0.1, "weight of XPOS, FEATS and lemmas in the loss", least=0.0)
     consistency: float = parameter(
         0.0,
         "weight of the divergence between two passes with different dropout masks; above 0, training takes "

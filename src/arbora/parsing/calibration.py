@@ -3,7 +3,7 @@
 P(tree) is proportional to exp(score / T). A log-linear learner fits its scores for T = 1; a margin learner
 fits only the order of trees, so its scores may be off by any factor. No T makes up for gold heads that a
 pruner removed, so there is a second number, the share of words that are missed:
-P(head) = (1 - missed) · P(head | it was considered), and likewise P(tree).
+P(head) = (1 - missed) · P(head | it was considered), and the same for P(tree).
 
 Both are fitted on the heads that the parser predicts for a dev set: they minimise the mean of -log P(head)
 over right and -log(1 - P(head)) over wrong ones. A third, the temperature of labels, minimises -log P(label)

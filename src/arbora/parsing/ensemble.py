@@ -238,7 +238,7 @@ class EnsembleSearch(Search):
         files = (replace(file.within(f"{i}/", each), checksum=None) for i, each in enumerate(members))
         parsers = [Parser.from_file(each) for each in files]
         if not {label for parser in parsers for label in parser.names.labels} <= set(names.labels):
-            raise InputError("members: expected parsers whose labels the ensemble has, got others")
+            raise InputError("members: expected parsers with the ensemble's labels, got others")
         weights = file.entry("weights", list) if "weights" in file.metadata else None
         return cls(parsers, names, weights)
 

@@ -55,7 +55,7 @@ class Parser(Reloaded):
     search: Search
     """The search, with its scorer."""
     calibration: Temperatures = UNCALIBRATED
-    """What scores are divided by before they become probabilities."""
+    """Scores are divided by these before they become probabilities."""
     is_calibrated: bool = False
     """Whether the calibration was fitted on a dev set."""
     about: dict[str, Any] = field(default_factory=dict)
@@ -68,12 +68,12 @@ class Parser(Reloaded):
 
     @property
     def scorer(self) -> Any:
-        """What scores trees, or transitions."""
+        """The scorer of trees or transitions."""
         return self.search.scorer
 
     @property
     def queries(self) -> frozenset[Query]:
-        """What it answers: k best trees (KBEST), P(tree) (LOG_PARTITION), given heads (GIVEN_HEADS), ..."""
+        """Its queries: k best trees (KBEST), P(tree) (LOG_PARTITION), given heads (GIVEN_HEADS), ..."""
         return self.search.queries
 
     def require(self, query: Query) -> None:
@@ -269,7 +269,7 @@ class Parser(Reloaded):
         write_model(path, *self.to_parts(quantized=quantized))
 
     def rounded(self) -> Parser:
-        """The parser that a file saved with `quantized` holds, to see what is lost before saving."""
+        """The parser as saved with `quantized`, to measure the loss before saving."""
         names = replace(self.names, guide=self.names.guide and self.names.guide.rounded())
         return replace(self, names=names, search=self.search.quantized(), about=dict(self.about))
 

@@ -2,8 +2,8 @@
 
     text ──segmenter──▶ words ──tagger──▶ UPOS, XPOS, FEATS ──lemmatizer──▶ LEMMA ──parser──▶ trees
 
-All parts but the parser are optional; the input must have what a model cannot predict. A neural parser
-predicts tags and lemmas itself, and has neither tagger nor lemmatizer.
+All parts but the parser are optional; the input must have the columns that a model cannot predict. A neural
+parser predicts tags and lemmas itself, and has neither tagger nor lemmatizer.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Pipeline(Reloaded):
 
     @cached_property
     def annotator(self) -> Annotator | None:
-        """What predicts tags and lemmas: tagger and lemmatizer, or the parser; None: nothing."""
+        """The predictor of tags and lemmas: tagger and lemmatizer, or the parser; None: neither."""
         if self.tagger is not None:
             return WordAnnotator(self.tagger, self.lemmatizer)
         annotator: Annotator | None = self.parser.search.annotator

@@ -238,7 +238,7 @@ class Segmenter:
 
 
 def _joined(parts: Sequence[Segmented]) -> Segmented:
-    """Texts one after the other, whose offsets go on."""
+    """Consecutive texts, with continued offsets."""
     if len(parts) == 1:
         return parts[0]
     columns = Columns.concat([part.columns for part in parts])

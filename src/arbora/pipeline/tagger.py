@@ -59,7 +59,7 @@ class Tagger:
 
     @property
     def clusters(self) -> WordClusters | None:
-        """The clusters of words that its features look at."""
+        """The word clusters that its features read."""
         return self.upos.clusters
 
     def tag(self, columns: Columns, *, threads: int = 1) -> Columns:

@@ -66,7 +66,7 @@ class WordSettings(Settings):
 
 
 def auto_bits(words: int) -> int:
-    """The size of a table for a treebank with so many words: log2 of the number of weights."""
+    """The size of a table by a treebank's number of words: log2 of the number of weights."""
     return min(max((WEIGHTS_PER_WORD * words).bit_length(), SMALLEST_AUTO), LARGEST_AUTO)
 
 

@@ -1,4 +1,4 @@
-"""What is computed for each sentence, and how it is written: CoNLL-U, CoNLL-X, JSON lines, Parquet."""
+"""Computations for each sentence, and output formats: CoNLL-U, CoNLL-X, JSON lines, Parquet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NEW_DOCUMENT = "# newdoc id = "
 
 @dataclass(frozen=True)
 class Request:
-    """Which trees are wanted, and with what."""
+    """The requested trees and their additional values."""
 
     decode: Decode = "argmax"
     probabilities: bool = False

@@ -1,4 +1,4 @@
-"""Problems: examples with gold answers, which is all that a learner sees; one kind per file.
+"""Problems: examples with gold answers, the only input of learners; one kind per file.
 
 A problem answers queries about its examples at given weights. It holds a scorer and a treebank, never a
 learner.

@@ -1,4 +1,4 @@
-"""What problems share: errors for queries that a problem does not answer, and answers by native code."""
+"""Shared by problems: errors for queries that a problem does not answer, and answers by native code."""
 
 from __future__ import annotations
 

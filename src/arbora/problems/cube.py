@@ -45,7 +45,7 @@ class CubeProblem(NativeProblem):
         cost: TreeCost = COST,
         threads: int = 1,
     ) -> None:
-        """`arcs`: what a pruner kept, plus the gold arcs; None for all. `label_filter`: weights, or None."""
+        """`arcs`: those that a pruner kept and the gold arcs; None: all. `label_filter`: weights, or None."""
         costs = (cost.head, cost.label)
         super().__init__(CubeQuestions(scorer.cube, sentences, arcs, label_filter, update, threads, costs))
         self.scorer = scorer

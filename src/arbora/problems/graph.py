@@ -34,7 +34,7 @@ class GraphProblem(NativeProblem):
         cost: TreeCost = COST,
         threads: int = 1,
     ) -> None:
-        """`arcs`: what a pruner kept, plus the gold arcs; None for all."""
+        """`arcs`: those kept by a pruner, plus the gold arcs; None for all."""
         self.task = task
         self.scorer = scorer
         self._arguments = (scorer.native, sentences, task, arcs, threads, (cost.head, cost.label))

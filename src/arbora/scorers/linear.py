@@ -61,7 +61,7 @@ class GraphSettings(Settings):
 
 @dataclass(eq=False, repr=False)
 class HashedScorer:
-    """What scorers with hashed weights share; problems take one without weights, and bring their own."""
+    """The base of scorers with hashed weights; problems take one without weights, and supply their own."""
 
     settings: GraphSettings
     templates: Any
@@ -88,7 +88,7 @@ class HashedScorer:
 
     @property
     def needs_guide(self) -> bool:
-        """Whether features look at the trees of another parser."""
+        """Whether features read the trees of another parser."""
         return bool(self.templates.needs_guide)
 
     def weight_count(self, task: Task = "tree") -> int:

@@ -1,4 +1,4 @@
-"""What scorers with a network have in common: scores from states of words, labels, tags, weights.
+"""Shared by scorers with a network: scores from states of words, labels, tags, weights.
 
 A subclass makes the states: `arbora.scorers.neural` by an LSTM, `arbora.scorers.transformer` by a
 transformer. Scores are native (core/neural).
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from arbora.neural.heads import Heads
     from arbora.neural.settings import NeuralSettings
 
-SCALES = ".scales"  # what the scales of a tensor in int8 are called
+SCALES = ".scales"  # suffix of the names of scales of int8 tensors
 SHORT_ROW = 16
 PREDICTED: tuple[TextColumn, ...] = ("upos", "xpos", "feats", "lemma")
 """The columns that a network may predict; lemmas are predicted as edit scripts."""
@@ -36,7 +36,7 @@ PREDICTED: tuple[TextColumn, ...] = ("upos", "xpos", "feats", "lemma")
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class NetworkScorer(ABC):
-    """A network's weights, and what it predicts."""
+    """A network's weights and predictions."""
 
     name: ClassVar[str]
 
@@ -63,7 +63,7 @@ class NetworkScorer(ABC):
 
     @abstractmethod
     def encode(self, columns: Columns, threads: int, guide: GuideTrees | None) -> NetworkStates:
-        """What the network makes of each word."""
+        """The network's state of each word."""
 
     def in_torch(self, settings: NeuralSettings | None = None) -> Heads:
         """The network in PyTorch, with these weights; `settings`: how it is trained."""
@@ -82,7 +82,7 @@ class NetworkScorer(ABC):
 
     @property
     def given(self) -> tuple[TextColumn, ...]:
-        """The columns that it reads beside the forms."""
+        """The columns that it reads besides the forms."""
         return ()
 
     @property
@@ -102,7 +102,7 @@ class NetworkScorer(ABC):
     # States and scores
 
     def states(self, columns: Columns, threads: int = 1, guide: GuideTrees | None = None) -> NetworkStates:
-        """What the network says of each word. O(words), and as much memory."""
+        """The network's states of each word. O(words), and as much memory."""
         key = self.digest(columns, guide)
         for known, states in self._last:
             if known == key:
@@ -291,7 +291,7 @@ def _from_bytes(array: NDArray[Any], scales: Floats) -> Floats:
 def columns_in(
     name: str, settings: Mapping[str, Any], known: Sequence[TextColumn]
 ) -> dict[TextColumn, tuple[str, ...]]:
-    """Values by column; InputError unless both are what a treebank may have."""
+    """Values by column; InputError unless a treebank may have both."""
     given: Any = settings.get(name)
     fits = isinstance(given, dict) and set(given) <= set(known)
     if not fits or not all(isinstance(values, list) and values for values in given.values()):

@@ -30,7 +30,7 @@ SPREAD = 0.5
 
 @dataclass(frozen=True, eq=False)
 class VectorTable:
-    """Word vectors, one byte per number: row r is scales[r] · values[r]; row 0 stands for no vector."""
+    """Word vectors, one byte per number: row r is scales[r] · values[r]; row 0 means no vector."""
 
     values: NDArray[np.int8] = field(default_factory=lambda: np.zeros((1, 0), np.int8))  # (rows, d)
     scales: Floats = field(default_factory=lambda: np.zeros(1, np.float32))
@@ -51,7 +51,7 @@ class VectorTable:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class NeuralScorer(NetworkScorer):
-    """A network's weights, and what its rows stand for."""
+    """A network's weights, and the meaning of its rows."""
 
     name: ClassVar[str] = "neural"
 

@@ -1,4 +1,4 @@
-"""What a network reads of words: rows of its tables for forms, characters, word vectors and given tags.
+"""A network's view of words: rows of its tables for forms, characters, word vectors and given tags.
 
 Everything that depends on the form alone is computed once for each distinct form of a batch.
 """
@@ -42,7 +42,7 @@ class NetworkInput:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words, characters and tags that a network knows; row 0 of each table stands for others."""
+    """The words, characters and tags that a network knows; row 0 of each table is for all others."""
 
     words: tuple[str, ...]
     """In lower case; row i + 1 is that of word i."""

@@ -40,7 +40,7 @@ class Search(ABC):
     recipe: ClassVar[str] = "arbora.training.recipes:ScorerRecipe"
     """How it is trained: `module:class` of a recipe; empty if it is not trained on a treebank."""
     scorer: Any
-    """What scores trees; each search says which kind it needs."""
+    """The scorer; each search defines the kind that it needs."""
     trees: Trees
     roots: Roots
     order: int
@@ -59,7 +59,7 @@ class Search(ABC):
 
     @abstractmethod
     def best(self, batch: Batch, request: ParseRequest) -> tuple[Ints, Ints]:
-        """Heads and labels of all words, (W,) each; labels are -1 where there are none."""
+        """Heads and labels of all words, (W,) each; labels are -1 if there are none."""
 
     def kbest(self, batch: Batch, k: int, request: ParseRequest) -> list[RankedTrees]:
         """The k best trees of each sentence, its own best first."""
@@ -117,7 +117,7 @@ class Search(ABC):
 
     @property
     def annotator(self) -> Any:
-        """What predicts tags and lemmas with the trees, `annotate(columns, threads=...)`; None: nothing."""
+        """The predictor of tags and lemmas with the trees, `annotate(columns, threads=...)`; None: none."""
         return None
 
     @property

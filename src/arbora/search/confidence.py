@@ -104,7 +104,7 @@ def sentence_confidence(
 
 
 def _label_probabilities(table: Doubles, labels: Ints) -> Doubles:
-    """P of one label per word; NaN where there is none."""
+    """P of one label per word; NaN if there is none."""
     if not table.shape[1]:
         return np.full(len(labels), np.nan)
     shares: Doubles = np.where(labels >= 0, table[np.arange(len(labels)), np.maximum(labels, 0)], np.nan)

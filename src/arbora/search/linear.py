@@ -1,4 +1,4 @@
-"""What searches with hashed linear scorers share: native calls, a pruner, and weights in model files.
+"""Shared by searches with hashed linear scorers: native calls, a pruner, and weights in model files.
 
 Weights are tables of float32 numbers, or of quantized bytes.
 """

@@ -28,7 +28,7 @@ from arbora.types import Doubles, Ints
 
 
 class SentenceScores(dict[PartKind, NDArray[Any]]):
-    """The scores of a sentence's parts; those of labels are computed for the heads that are asked for."""
+    """The scores of a sentence's parts; label scores are computed for the requested heads."""
 
     def __init__(self, parts: PartScores, states: NetworkStates, sentence: int) -> None:
         super().__init__(parts)

@@ -35,7 +35,7 @@ class PartSearch(Search):
     parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC, PartKind.LABEL)
     """The kinds of parts whose scores it takes."""
     loss: ClassVar[str] = "hinge"
-    """What the loss `auto` stands for; one whose queries the family answers."""
+    """The loss for `auto`; the family answers its queries."""
 
     def __init__(
         self, scorer: Scorer, *, trees: Trees = "nonprojective", roots: Roots = "single", label_count: int = 0
@@ -51,14 +51,14 @@ class PartSearch(Search):
 
     @property
     def family(self) -> Family:
-        """What losses ask about trees; by default the best tree alone, by `argmax`."""
+        """The queries of losses; by default the best tree alone, by `argmax`."""
         if type(self).argmax is PartSearch.argmax:
             raise InputError(f"{type(self).__name__} must define `argmax` or `family`", field="search")
         return SearchFamily(self)
 
     @property
     def found(self) -> Family:
-        """What lists of trees and probabilities come from; `family`, unless another has approximate sums."""
+        """The source of lists of trees and probabilities; `family`, unless another has approximate sums."""
         return self.family
 
     @property
@@ -201,7 +201,7 @@ class SearchFamily:
         self.not_answered = search.not_answered
 
     def argmax(self, scores: PartScores) -> Best:
-        """What the search finds; InputError unless it is a tree with the right number of roots."""
+        """The result of the search; InputError unless it is a tree with the right number of roots."""
         found = self._search.argmax(scores)
         try:
             heads = np.asarray(found.heads)

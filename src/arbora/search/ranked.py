@@ -109,12 +109,12 @@ class RankedTrees:
         return inference.argmax(scores, trees=search.trees, roots=search.roots).heads[1:]
 
     def _labels(self, index: int, table: Doubles) -> Ints:
-        """Labels of a chosen tree; -1 where there are none."""
+        """Labels of a chosen tree; -1 if there are none."""
         if index >= 0:
             return self.labels[index]
         if not table.shape[1]:
             return np.full(len(table), -1, dtype=np.int32)
-        # Words whose head no listed tree has keep the label of the parser's own tree.
+        # Words whose head is in no listed tree keep the label of the parser's own tree.
         return np.where(table.any(axis=1), table.argmax(axis=1), self.labels[0]).astype(np.int32)
 
 

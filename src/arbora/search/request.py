@@ -14,7 +14,7 @@ Decode: TypeAlias = Literal["argmax", "minimum-risk"]
 
 @dataclass(frozen=True, kw_only=True)
 class Temperatures(Settings):
-    """What scores are divided by before they become probabilities; see `arbora.parsing.calibration`."""
+    """Scores are divided by these before they become probabilities; see `arbora.parsing.calibration`."""
 
     trees: float = parameter(1.0, "the temperature of trees", above=0.0, below=math.inf)
     labels: float = parameter(1.0, "the temperature of labels", above=0.0, below=math.inf)
@@ -36,7 +36,7 @@ class Temperatures(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class ParseRequest:
-    """What to find for each sentence; see `Parser.confidence`."""
+    """The request for each sentence; see `Parser.confidence`."""
 
     decode: Decode | Literal["given"] = "argmax"
     k: int = 0

@@ -52,7 +52,7 @@ OTHER_KINDS = (
 
 
 class FaultError(Exception):
-    """What is wrong with a model file, and what to do about it; becomes a ModelError with the file's name."""
+    """The fault of a model file, with advice; becomes a ModelError with the file's name."""
 
     def __init__(self, what: str, advice: str = DAMAGED) -> None:
         super().__init__(f"{what}; {advice}")

@@ -1,4 +1,4 @@
-"""Byte streams for what users name on a command line: paths, `-`, gzip, file objects.
+"""Byte streams for names on a command line: paths, `-`, gzip, file objects.
 
 Files are written under a temporary name in the same folder and renamed at the end, so that no half-written
 file is ever seen.
@@ -45,7 +45,7 @@ class _Borrowed(io.RawIOBase):
         if not self._pending:
             read = getattr(
                 self._stream, "read1", self._stream.read
-            )  # what is there, without waiting for more
+            )  # the available bytes, without waiting for more
             data: object = read(len(view)) or b""
             if isinstance(self._stream, io.TextIOBase) and isinstance(data, str):
                 data = data.encode()

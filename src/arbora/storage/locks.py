@@ -20,7 +20,7 @@ except ImportError:  # Windows has no such locks
 def locked(target: str | os.PathLike[str]) -> Iterator[None]:
     """Keep other processes from `locked` with the same target within the block; InputError if one has it.
 
-    The lock is a file `.NAME.lock` beside the target. The system releases it when a process ends, however
+    The lock is a file `.NAME.lock` next to the target. The system releases it when a process ends, however
     that happens. On file systems without locks, and for devices, nothing is locked.
     """
     path = Path(target).resolve()

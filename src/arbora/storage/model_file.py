@@ -1,7 +1,7 @@
 """Model files: named arrays and JSON metadata in one file that opens at once and runs no code.
 
-`write_model` and `read_model` know nothing of parsers: the caller defines what arrays and metadata mean.
-docs/model-file.md describes the format to the byte; `_safetensors` is its container.
+`write_model` and `read_model` do not depend on parsers: the caller defines the meaning of arrays and
+metadata. docs/model-file.md describes the format to the byte; `_safetensors` is its container.
 
 A file is written whole or not at all. The same arrays and metadata give the same bytes. Arrays are
 memory-mapped, so reading costs the header alone, and processes that read the same file share its memory.
@@ -356,7 +356,7 @@ class Reloaded(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference:
-    """Stands for a model in pickled results: its place or, if it is in no file, the model."""
+    """Represents a model in pickled results: its place or, if it is in no file, the model."""
 
     to: Place | Reloaded
 

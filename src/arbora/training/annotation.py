@@ -86,7 +86,7 @@ def is_complete(columns: Columns, *, labelled: bool) -> NDArray[np.bool_]:
 
 
 def check_dev(dev: Columns, train: Columns, observer: Observer, *, labelled: bool) -> None:
-    """DataError if dev lacks a column of train; notes about what only dev has."""
+    """DataError if dev lacks a column of train; notes about values that only dev has."""
     check_treebank(dev, "the dev treebank", labelled=labelled)
     for column in INPUT_COLUMNS:
         in_train, in_dev = filled(train, column), filled(dev, column)
@@ -107,7 +107,7 @@ def check_dev(dev: Columns, train: Columns, observer: Observer, *, labelled: boo
         observer.note(f"{dev.source}: labels that are not in train count as wrong: {', '.join(new)}")
 
 
-def warn_of_strange_dev(dev: Columns, train: Columns) -> None:
+def warn_of_unlike_dev(dev: Columns, train: Columns) -> None:
     """Warn if dev seems to be of another language or annotation scheme."""
     for column, what, share, words in SUSPICIOUS:
         known = numbers(dev, column, train.strings(column)) >= 0
@@ -228,7 +228,7 @@ def jackknife(columns: Columns, folds: int) -> Iterator[Fold]:
 
 
 def share_of(text: object) -> float | None:
-    """The share that a text such as `10%` stands for; None if it is no share. InputError for one over 50%."""
+    """The share given by a text such as `10%`; None if it is not a share. InputError for one over 50%."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text) if isinstance(text, str) else None
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""The settings of a training, and changes given as text. `arbora.training.resolve` decides what is `auto`."""
+"""The settings of a training, and changes given as text. `arbora.training.resolve` resolves `auto`."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from arbora.training.annotation import Projectivize
 from arbora.training.recipes import Recipe, ScorerRecipe, Value, recipe_of
 
 WORD_FILES = ("vectors", "text")
-"""Settings that name a file that tells more about words than the treebank."""
+"""Settings that name a file with more information about words."""
 LATER = (*WORD_FILES, "vector_words", "start", "encoder", "embed_encoder")
 """Settings that a model stores only if they are not the default, as in files of earlier versions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig(Settings):
-    """All settings of a training. The treebank decides what is `auto`; the model stores the decision."""
+    """All settings of a training. The treebank decides `auto` settings; the model stores the decisions."""
 
     parser: str = parameter(
         "auto",
@@ -62,7 +62,7 @@ class TrainConfig(Settings):
     loss: str = parameter(
         "auto", "one of `arbora list losses`; auto: the learner's own, crf with exact search"
     )
-    cost: TreeCost = parameter(COST, "what wrong heads and labels cost")
+    cost: TreeCost = parameter(COST, "costs of wrong heads and labels")
     trees: Trees | Literal["auto"] = parameter("auto", "whether arcs may cross; auto: as in the treebank")
     roots: Roots | Literal["auto"] = parameter(
         "auto", "whether trees may have several roots; auto: as in the treebank"
@@ -113,7 +113,7 @@ class TrainConfig(Settings):
         "how crossing arcs of the treebank are changed if trees are projective. pseudo-projective: lifted, "
         "with marks in labels that undo it after parsing; `trees = auto` is projective then",
     )
-    encoding: Encoding = parameter("head", "what the marks of pseudo-projective trees encode")
+    encoding: Encoding = parameter("head", "encoding of the marks of pseudo-projective trees")
     decode: Literal["same", "projective", "auto"] = parameter(
         "same",
         "trees when parsing, if training is over first-order non-projective ones; auto: the better on dev",
@@ -223,7 +223,7 @@ class TrainConfig(Settings):
 
     @property
     def word_files(self) -> dict[str, str]:
-        """The files that are given beside the treebank, by the setting that names them."""
+        """The files given besides the treebank, by the setting that names them."""
         files = {name: getattr(self, name) for name in WORD_FILES}
         return {name: file for name, file in files.items() if file is not None}
 

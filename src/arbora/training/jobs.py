@@ -117,7 +117,7 @@ def _run_in_parallel(
 
 @dataclass(frozen=True)
 class _Remote(Generic[Task]):
-    """What a worker holds."""
+    """The state of a worker."""
 
     work: Work[Task]
 
@@ -139,7 +139,7 @@ class _Notes(Silent):
 
 
 class _Kept(logging.Handler):
-    """Keeps the level and text of what is logged."""
+    """Keeps the level and text of log messages."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -151,7 +151,7 @@ class _Kept(logging.Handler):
 
 @contextmanager
 def _logged() -> Iterator[list[tuple[int, str]]]:
-    """What Arbora logs within the block, which is not printed."""
+    """Arbora's log messages within the block, which are not printed."""
     handler, propagates = _Kept(), logger.propagate
     logger.addHandler(handler)
     logger.propagate = False

@@ -104,10 +104,10 @@ class GraphRecipe(LinearRecipe):
     dependent: ClassVar = {
         **Recipe.dependent,
         "grandparents": ("order 2 or 3", lambda c: c.order != 1),
-        "decode": ("order 1, whose scores of arcs fit other trees, too", lambda c: c.order == 1),
+        "decode": ("order 1, because its arc scores also fit other trees", lambda c: c.order == 1),
     }
     has_contexts: ClassVar[bool] = False
-    """Whether features look at contexts of higher order."""
+    """Whether features read contexts of higher order."""
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:
@@ -176,7 +176,7 @@ class GraphRecipe(LinearRecipe):
         return Pruner(settings, done["pruner"] * scale, self.shape.roots)
 
     def kept_arcs(self, done: Done) -> KeptArcs | None:
-        """The arcs that the pruner keeps, and gold arcs; a note says what is lost on dev."""
+        """The arcs that the pruner keeps, and gold arcs; a note reports the loss on dev."""
         pruner, dev = self.pruner(done), self.dev
         if pruner is None:
             return None

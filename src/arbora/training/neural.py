@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from arbora.training.config import TrainConfig
 
 GIVEN: tuple[InputColumn, ...] = ("upos", "xpos", "feats")
-"""The columns that a network may read beside the forms."""
+"""The columns that a network may read besides the forms."""
 
 STEPS = 100  # of an epoch
 FEWEST_WORDS, MOST_WORDS = 400, 2000  # of a step
@@ -77,8 +77,8 @@ class NeuralRecipe(Recipe):
     }
     dependent: ClassVar = {
         **Recipe.dependent,
-        "neural.sibling_size": ("order = 2, whose siblings it is about", lambda c: c.order == 2),
-        "decode": ("order 1, whose scores of arcs fit other trees, too", lambda c: c.order != 2),
+        "neural.sibling_size": ("order = 2, because it concerns siblings", lambda c: c.order == 2),
+        "decode": ("order 1, because its arc scores also fit other trees", lambda c: c.order != 2),
     }
 
     @classmethod
@@ -95,7 +95,7 @@ class NeuralRecipe(Recipe):
         if config.start is not None:
             for name in ("vectors", "encoder", "stack", "projectivize"):
                 if config.is_changed(name):
-                    raise InputError(f"{name}: has no effect with start, whose model decides it")
+                    raise InputError(f"{name}: has no effect with start: that model decides it")
         if config.stack is not None and config.tags == "none":
             raise InputError("tags: a parser with a guide does not predict tags; choose jackknife or gold")
 

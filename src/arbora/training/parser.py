@@ -56,7 +56,7 @@ CHANGED = {
     "vectors file": "the file of vectors has changed",
     "text file": "the file of text has changed",
 }
-"""What to print if a checksum differs."""
+"""The message if a checksum differs."""
 WAYS = {
     "sums": "each step sums over all of them; the model is that of one process",
     "dual": "each raises its part of the dual; the optimum is that of one process",
@@ -262,7 +262,7 @@ def _parse_fold(
 
 
 class Checkpoint:
-    """All that is needed to go on after an epoch, to the same bytes; nothing is written without a path.
+    """The state that continues after an epoch, to the same bytes; without a path, nothing is written.
 
     A model file of kind `checkpoint`: the weights of finished stages, the best weights of the present one,
     and the learner's state, with the configuration and a checksum of the data.

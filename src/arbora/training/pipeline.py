@@ -39,7 +39,7 @@ from arbora.training.annotation import (
     hold_out,
     jackknife,
     share_of,
-    warn_of_strange_dev,
+    warn_of_unlike_dev,
 )
 from arbora.training.clusters import learn_clusters
 from arbora.training.config import TrainConfig, make_config
@@ -84,7 +84,7 @@ class Trained:
         return Dev(pipeline.parser.encode(dev, threads=threads)).scores(pipeline.parser, threads)
 
     def scores_before(self, pipeline: Pipeline, dev: Columns, threads: int = 1) -> Scores:
-        """Likewise, accuracies of tags and lemmas, each with gold input as in training."""
+        """Accuracies of tags and lemmas, each with gold input as in training."""
         found: Scores = {}
         if pipeline.tagger is None and pipeline.annotator is not None:
             found = annotation_scores(pipeline.annotator, dev, threads)
@@ -152,14 +152,14 @@ def check(columns: Columns, dev: Columns | None, config: TrainConfig, observer: 
     check_treebank(columns, labelled=labelled, partial=is_partial)
     if dev is not None:
         check_dev(dev, columns, observer, labelled=labelled)
-        warn_of_strange_dev(dev, columns)
+        warn_of_unlike_dev(dev, columns)
     if config.stack is not None:
         Guide.load(config.stack).check_treebank(columns)
     return config
 
 
 PREPARES = ("only", "start", "segmenter", "tagger", "lemmatizer", "folds", "seed", "vectors", "text")
-"""Settings that `prepare` depends on, beside `tags_seen` and whether the recipe has clusters."""
+"""Settings that `prepare` depends on, besides `tags_seen` and whether the recipe has clusters."""
 
 
 def prepare(
@@ -171,7 +171,7 @@ def prepare(
     segmenter: Segmenter | None = None,
     pool: Pool | None = None,
 ) -> Inputs:
-    """Train what comes before the parser, and give the treebanks the tags that the parser sees."""
+    """Train the components before the parser, and give the treebanks the tags that the parser reads."""
     if config.only == "parser":
         clusters = learn_clusters(config, observer) if config.recipe.has_clusters else None
         return Inputs(columns, dev, Tools(clusters=clusters))
@@ -240,7 +240,7 @@ class Tools:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a parser is trained on, and the tools that prepare words for it."""
+    """A parser's training data, and the tools that prepare words for it."""
 
     train: Columns
     dev: Columns | None

@@ -125,7 +125,7 @@ class Recipe(ABC):
     unused_settings: ClassVar[tuple[str, ...]] = ()
     """Those that have no effect, but models store them."""
     defaults: ClassVar[dict[str, Any]]
-    """What `auto` stands for, unless the treebank decides."""
+    """The value of `auto`, unless the treebank decides."""
     patience: ClassVar[int] = 4
     tags: ClassVar[str] = "jackknife"
     """The same of these settings; `tags` only where a tagger is trained, too."""
@@ -135,7 +135,7 @@ class Recipe(ABC):
     """The same with a Laplacian prior: |α| instead of α², so what is long for one is short for the other."""
     template_sets: ClassVar[Registry[Any]] = features
     has_clusters: ClassVar[bool] = True
-    """Whether features may look at clusters of words; else word vectors are read by the scorer itself."""
+    """Whether features may read word clusters; otherwise the scorer itself reads word vectors."""
     is_linear: ClassVar[bool] = True
     """Whether scores are those of the built-in linear scorer."""
     loss_learners: ClassVar[dict[str, str]] = {"crf": "adagrad", "hinge": "passive_aggressive"}
@@ -146,7 +146,7 @@ class Recipe(ABC):
     """The search that finds the same trees with any scorer, if search is exact."""
     dependent: ClassVar[Dependent] = {
         "encoding": (
-            'projectivize = "pseudo-projective", whose marks it is about',
+            'projectivize = "pseudo-projective", because it concerns its marks',
             lambda c: c.projectivize == "pseudo-projective",
         ),
         "projectivize": (
@@ -154,7 +154,7 @@ class Recipe(ABC):
             lambda c: c.recipe.trees(c) != "nonprojective",
         ),
     }
-    """Settings that depend on others: what each needs, and whether that is met."""
+    """Settings that depend on others: the requirement of each, and whether it is met."""
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ class Recipe(ABC):
         return Names.of(columns)
 
     def notes(self) -> Iterable[str]:
-        """What to tell before training."""
+        """Notes to print before training."""
         return ()
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What `auto` stands for: settings that the treebank and the other settings decide."""
+"""Resolves `auto` settings from the treebank and the other settings."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def choose_parser(config: TrainConfig, columns: Columns) -> tuple[TrainConfig, s
 
 
 def like_start(config: TrainConfig, start: str) -> TrainConfig:
-    """The configuration with what the model `start` decides; InputError if it is of another kind."""
+    """The configuration with the decisions of the model `start`; InputError if it is of another kind."""
     search = load_start(start).search
     found: Any = {"parser": "neural", "tags": "gold" if search.scorer.given else "none"}
     found |= {name: getattr(search, name) for name in ("trees", "roots", "order")}
@@ -101,12 +101,12 @@ def _features(config: TrainConfig) -> str:
     has_clusters = bool(config.word_files) and config.recipe.is_linear
     if given.needs_guide and config.stack is None:
         raise InputError(
-            f"features: {name} looks at the trees of another parser, got none; name it with stack "
+            f"features: {name} reads the trees of another parser, got none; name it with stack "
             f"(--stack MODEL), or choose {name.removesuffix(GUIDE_SUFFIX)}"
         )
     if given.needs_clusters and not has_clusters:
         raise InputError(
-            f"features: {name} looks at clusters of words, got none; name a file of vectors (--vectors "
+            f"features: {name} reads word clusters, got none; name a file of vectors (--vectors "
             f"FILE) or text (--text FILE), or choose {name.replace(CLUSTER_SUFFIX, '')}"
         )
     name = name.removesuffix(GUIDE_SUFFIX)

@@ -1,4 +1,4 @@
-"""A share of a training: what another process needs to make the same problems over some of the sentences.
+"""A share of a training: data for another process, to make the same problems over some of the sentences.
 
 Names, features and the scorer are those of the whole treebank, so that weights mean the same everywhere.
 """
@@ -21,7 +21,7 @@ from arbora.types import Ints, Longs
 
 @dataclass(frozen=True)
 class Share:
-    """What can be pickled: settings, some of the sentences, and the parts of the scorer."""
+    """The parts that can be pickled: settings, some of the sentences, and the parts of the scorer."""
 
     kind: type[Recipe]
     config: TrainConfig

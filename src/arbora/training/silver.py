@@ -48,7 +48,7 @@ MANIFEST = "manifest.json"
 SOFT = ".soft"
 """The ending of files with probabilities."""
 LONGER = 2.0
-"""Words that a student sees, divided by those that the same parser without silver data sees."""
+"""Words that a student is trained on, relative to the same parser without silver data."""
 LARGE, STEP_WORDS = 1_000_000, 4000
 """Treebanks with more words than LARGE use batches of STEP_WORDS words."""
 # Chosen on UD_English-EWT dev: with silver data, there is little to overfit.
@@ -205,7 +205,7 @@ def make_silver(
 
 
 def _check_manifest(path: Path, teacher: Pipeline, text: Any, settings: SilverSettings) -> None:
-    """Write what the files of a folder are made from; InputError if they are made from something else."""
+    """Record the sources of a folder's files; InputError if they were made from other sources."""
     names = ("shortest", "longest", "least", "least_head")
     about = {"text": file_checksum(text), "teacher": teacher.checksum}
     about |= {name: value for name, value in to_dict(settings).items() if name in names}
@@ -243,7 +243,7 @@ def _can_be_soft(config: TrainConfig, silver: SilverSettings, gold: Columns) -> 
 
 
 def _read_soft(files: Sequence[Path], lengths: Sequence[Longs], names: tuple[str, ...]) -> list[SoftTrees]:
-    """The probabilities beside files of sentences with these lengths; `names`: the teacher's labels."""
+    """The probabilities stored with files of sentences of these lengths; `names`: the teacher's labels."""
     found = []
     for path, own in zip(files, lengths, strict=True):
         file = read_model(path.with_suffix(SOFT), verify=True)

@@ -143,7 +143,7 @@ def tune(
 def _treebanks(
     treebank: Treebank, dev: Treebank | None, points: Sequence[TrainConfig], folds: int, seed: int
 ) -> list[Pair]:
-    """What to train and evaluate on: one pair with dev, else one for each fold."""
+    """Pairs to train and evaluate on: one with dev, else one for each fold."""
     may_be_partial = all(point.learns_from_parts for point in points)
     require = functools.partial(check_treebank, partial=may_be_partial)
     columns = gather(treebank, require)

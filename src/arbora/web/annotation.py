@@ -70,7 +70,10 @@ def calls(project: Project, learning: Learning) -> list[Call]:
     view, none = api.ProjectView, api.Nothing
     return [
         get(
-            "project", "Describe the project, the model and what is going on.", view, lambda _: project.view()
+            "project",
+            "Describe the project, the model and the background work.",
+            view,
+            lambda _: project.view(),
         ),
         get("curve", "Return how the model and the work develop.", api.Curve, lambda _: learning.curve()),
         post("sentences", "List sentences.", api.ListRequest, api.SentenceList, project.rows),
@@ -92,7 +95,7 @@ def calls(project: Project, learning: Learning) -> list[Call]:
         ),
         post("choices", "Rank heads and labels of a word.", api.ChoicesRequest, api.Choices, project.choices),
         post("trees", "Rank the trees of a sentence.", api.TreesRequest, api.Trees, project.trees),
-        post("next", "Choose what to ask for next.", api.NextRequest, api.Question, project.next),
+        post("next", "Choose the next question.", api.NextRequest, api.Question, project.next),
         post("learn", "Start or cancel learning.", api.LearnRequest, view, learning.command),
         post("reload", "Take the file as it is on the disk.", none, view, lambda _: project.reload()),
         post(

@@ -53,7 +53,7 @@ class PinnedArc(_Object):
 
 
 class ParseRequest(_Object):
-    """Either text or CoNLL-U, and what to return besides the best tree."""
+    """Either text or CoNLL-U, and options for results besides the best tree."""
 
     text: Annotated[str | None, Meta(description="Raw text.")] = None
     conllu: Annotated[str | None, Meta(description="Sentences. UPOS is used where it is given.")] = None
@@ -79,7 +79,7 @@ class Word(_Object):
 
 
 class MultiwordToken(_Object):
-    """A token of the text that stands for the words `first` to `last`."""
+    """A token of the text that consists of the words `first` to `last`."""
 
     first: int
     last: int
@@ -120,7 +120,7 @@ class ParsedSentence(_Object):
 
 
 class ParseResponse(_Object):
-    """The parsed sentences, and remarks on what the model lacks."""
+    """The parsed sentences, and notes on parts that the model lacks."""
 
     sentences: list[ParsedSentence]
     notes: list[str]
@@ -198,7 +198,7 @@ T = TypeVar("T")
 
 
 class Plan(NamedTuple, Generic[T]):
-    """A checked request: its cost, in the unit of `Limits.work`, and what computes the response."""
+    """A checked request: its cost, in the unit of `Limits.work`, and the function that computes it."""
 
     cost: float
     compute: Callable[[], T]

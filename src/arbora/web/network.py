@@ -33,7 +33,7 @@ Connection: TypeAlias = Any
 GRACE = 1.0
 """Seconds that running requests have after SIGINT or SIGTERM. Then the computations are stopped."""
 HEAD, BODY, COMPUTING, RESPONSE = "head", "body", "computing", "response"
-"""What a connection waits for: bytes of its client (head, body), a thread of ours, or a reader (response)."""
+"""What a connection waits for: bytes from its client (head, body), a thread, or a reader (response)."""
 SWEEP = 1.0
 PAUSE = 0.1
 RESERVE = 32
@@ -240,7 +240,7 @@ def serve(application: ASGIApp, bound: socket.socket, limits: Limits) -> None:
 
 
 def _end_computations() -> None:
-    """Stop what still computes responses."""
+    """Stop all computations of responses."""
     _core.stop_native(True)
     try:
         deadline = time.monotonic() + GRACE

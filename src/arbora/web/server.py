@@ -99,7 +99,7 @@ def guarded(
     hosts: tuple[str, ...],
     quiet: bool,
 ) -> Starlette:
-    """An application with these routes, and with what runs while the server does; see `Guard`."""
+    """An application with these routes and background tasks; see `Guard`."""
 
     @asynccontextmanager
     async def lifespan(application: Starlette) -> AsyncIterator[None]:

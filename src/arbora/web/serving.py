@@ -1,7 +1,7 @@
-"""What the server needs from a model: sentences of a text, their tags, their trees and the arc probabilities.
+"""The server's view of a model: sentences of a text, their tags, their trees and arc probabilities.
 
 A pipeline segments and tags raw text. Without a segmenter, text is split at spaces and punctuation; notes
-tell the user which parts a model lacks.
+report the parts that a model lacks.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Engine:
         return "" if self.ranks else NO_RANKING
 
     def split(self, text: str, most: int) -> tuple[list[Sentence], list[str]]:
-        """The first sentences of a text, untagged, and notes on what the model lacks."""
+        """The first sentences of a text, untagged, and notes on parts that the model lacks."""
         notes = [NO_TAGGER] if self.pipeline.annotator is None else []
         if self.pipeline.segmenter is None:
             return list(islice(split_plainly(text), most)), [NO_SEGMENTER, *notes]

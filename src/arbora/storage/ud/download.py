@@ -1,6 +1,6 @@
 """Download a treebank: every file verified, all files or none, and resumed after an interruption.
 
-Files are collected in a hidden folder beside the treebank's own, `.UD_Danish-DDT.partial`, and verified by
+Files are collected in a hidden folder next to the treebank's own, `.UD_Danish-DDT.partial`, and verified by
 Git's checksum. When all are there, the folder is renamed. An interrupted download leaves the hidden folder,
 and the next one resumes from it.
 """
@@ -81,7 +81,7 @@ def _require_replaceable(target: Path, *, replace: bool) -> None:
     try:
         manifest = Manifest.load(target) if target.is_dir() else None
         ours = {MANIFEST, *(file.name for file in manifest.files)} if manifest else set()
-    except DataError:  # a damaged manifest: go by the names
+    except DataError:  # a damaged manifest: use the names
         ours = {name for name in names if TREEBANK_FILE.fullmatch(name) or DOCUMENT.fullmatch(name)}
         ours.add(MANIFEST)
     if foreign := ", ".join(sorted(names - ours)[:3]):

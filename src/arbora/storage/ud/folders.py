@@ -302,7 +302,7 @@ def find_part(name: str, data: Path | None = None) -> tuple[Folder, Part | None]
 
 
 def advice(name: str, data: Path | None = None) -> str | None:
-    """What to do about an unknown treebank; None if the name does not look like a treebank."""
+    """Advice on an unknown treebank; None if the name does not look like a treebank."""
     treebank, _, rest = name.partition("/")
     data = data or data_folder()
     near = difflib.get_close_matches(treebank, [each.name for each in installed(data)], n=1, cutoff=0.8)

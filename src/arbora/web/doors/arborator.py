@@ -1,4 +1,4 @@
-"""Arborator's parser server without the network: what it is asked, and parsing with columns that are kept.
+"""Arborator's parser server without the network: its requests, and parsing with kept columns.
 
 Arborator's backend starts a task, gets its ID, and asks for its status until it is ready. Every response has
 a `status`, `success` or `failure`, with `data` or `error`.
@@ -46,7 +46,7 @@ class TrainStatusRequest(msgspec.Struct):
 
 
 class ParsingSettings(msgspec.Struct):
-    """What to keep of each column: nothing, the values that are there, or the column as it is."""
+    """What to keep of each column: nothing, existing values, or the whole column."""
 
     keep_upos: Keep = "NONE"
     keep_xpos: Keep = "NONE"
@@ -76,7 +76,7 @@ def success(data: Any) -> dict[str, Any]:
 
 
 def failure(message: str) -> dict[str, Any]:
-    """The response to what cannot be done."""
+    """The response to a failed request."""
     return {"status": "failure", "error": message}
 
 
@@ -113,7 +113,7 @@ def _parse(samples: Mapping[str, Sequence[Sentence]], settings: ParsingSettings,
 
 
 def parse_keeping(sentences: Sequence[Sentence], settings: ParsingSettings, engine: Engine) -> list[Sentence]:
-    """Tag and parse sentences; what `settings` says is kept, and what is kept decides about the rest."""
+    """Tag and parse sentences; keep the values that `settings` selects, and predict the rest around them."""
     if not sentences:
         return []
     tagged = list(sentences)

@@ -1,4 +1,4 @@
-"""Train a model for Arborator in a process of its own, which a shutdown ends at once."""
+"""Train a model for Arborator in a separate process, which a shutdown ends at once."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ FEWEST = 20
 """Fewer sentences than this are all trained on."""
 MODEL = "model.arbora"
 WORKING = ".training-"
-"""What the names of folders of running trainings start with."""
+"""The prefix of the folders of running trainings."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What to train on, and how."""
+    """A training's data and settings."""
 
     treebank: str
     sentences: int
@@ -114,6 +114,6 @@ def _scores(found: Mapping[str, Any], epoch: Any) -> dict[str, Any]:
 
 
 def clean(folder: Path) -> None:
-    """Remove what a killed server left of its trainings."""
+    """Remove the remains of a killed server's trainings."""
     for path in folder.glob(f"{WORKING}*"):
         shutil.rmtree(path, ignore_errors=True)

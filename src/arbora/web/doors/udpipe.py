@@ -1,7 +1,7 @@
-"""UDPipe's REST calls without the network: what `/models` and `/process` answer.
+"""UDPipe's REST calls without the network: the answers of `/models` and `/process`.
 
 As UDPipe 2 documents them: `data` is raw text if there is a parameter `tokenizer`, else sentences in the
-format `input`; `tagger` and `parser`, whatever their values, ask for tags and lemmas, and for trees.
+format `input`; `tagger` and `parser`, with any values, request tags and lemmas, and trees.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def model_name(engine: Engine) -> str:
 
 
 def models(engine: Engine) -> Models:
-    """The served model, and what it can do."""
+    """The served model and its abilities."""
     pipeline = engine.pipeline
     parts = {
         "tokenizer": pipeline.segmenter is not None,
@@ -212,7 +212,7 @@ def _placed(given: Sentence, found: Sentence) -> Sentence:
 
 
 def _treebanks(engine: Engine) -> list[Mapping[str, Any]]:
-    """What is known of the treebanks that the model was trained on."""
+    """The record of the treebanks that the model was trained on."""
     data = engine.pipeline.about.get("data")
     return [each for each in data if isinstance(each, Mapping)] if isinstance(data, list) else []
 
