@@ -45,8 +45,8 @@ def command(
     ),
     measure: Measure = typer.Option(
         "wrong-arcs",
-        help="The measure of doubt. entropy: of trees, or of a word's heads; wrong-heads, wrong-arcs: expected "
-        "errors, without or with labels; margin: how close the second-best tree or head is.",
+        help="The measure of doubt. entropy: of trees, or of a word's heads; wrong-heads, wrong-arcs: "
+        "expected errors, without or with labels; margin: how close the second-best tree or head is.",
     ),
     arcs: bool = options.flag("--arcs: Choose single arcs, and print a table of them instead of sentences."),
     annotated: list[str] = options.option(

@@ -19,8 +19,8 @@ def describe(limits: Limits) -> dict[str, Any]:
     found = document("Arbora", "Dependency trees and their probabilities.", ENDPOINTS)
     found["components"]["schemas"]["ParseRequest"]["properties"]["k"]["maximum"] = limits.trees
     found["paths"]["/api/parse"]["post"]["description"] = (
-        f"At most {limits.sentences} sentences of {limits.words} words, the cubes of whose lengths add up to "
-        f"at most {limits.work:,}; with k > 1 or marginals, at most {limits.ranked_sentences} sentences of "
+        f"At most {limits.sentences} sentences of {limits.words} words. The sum of their cubed lengths is at "
+        f"most {limits.work:,}; with k > 1 or marginals, at most {limits.ranked_sentences} sentences of "
         f"{limits.ranked_words} words."
     )
     return found
