@@ -69,7 +69,7 @@ def test_files_come_back(tmp_path):
     assert write_tasks(given, tmp_path / "tasks.jsonl") == 20
     reader = read_tasks(tmp_path / "tasks.jsonl")
     assert list(reader) == given
-    assert reader.skipped == 0
+    assert (reader.skipped, reader.unaccepted) == (0, 0)
 
 
 def test_annotated_tasks():
@@ -113,7 +113,7 @@ def test_other_answers_are_skipped(answer, tmp_path):
     (tmp_path / "out.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n\n")
     reader = read_tasks(tmp_path / "out.jsonl")
     assert len(list(reader)) == 1
-    assert reader.skipped == 1
+    assert reader.unaccepted == 1
 
 
 BAD = [
@@ -151,3 +151,6 @@ def test_malformed_tasks_name_their_line(line, tmp_path):
     path.write_text(json.dumps(task(WHOLE)) + "\n" + line + "\n")
     with rejects(DataError, source=str(path), line=2):
         list(read_tasks(path))
+    lenient = read_tasks(path, lenient=True)
+    assert len(list(lenient)) == 1
+    assert lenient.skipped == 1

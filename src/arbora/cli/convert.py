@@ -51,7 +51,7 @@ def command(
     not_an_input(output, [source])
     to = _target(source, output, to)
     if table.is_parquet(source) or prodigy.is_tasks(source):
-        _from_records(source, output, to, plain=not lenient and (format, roots) == ("auto", "multi"))
+        _from_records(source, output, to, lenient=lenient, plain=(format, roots) == ("auto", "multi"))
     elif to == "prodigy":
         reader = treebank.ColumnReader(source, format=format, lenient=lenient, roots=roots)
         pieces = (treebank.columns_to_conllu(each, reader.format) for each in treebank.unless_all_bad(reader))
@@ -102,12 +102,13 @@ def _write_text(columns: Columns, output: str) -> None:
         stream.write(f"{text}\n".encode() if text else b"")
 
 
-def _from_records(source: str, output: str, to: Target, *, plain: bool) -> None:
+def _from_records(source: str, output: str, to: Target, *, lenient: bool, plain: bool) -> None:
     """Write the sentences of a table, or of Prodigy's tasks."""
-    reader = table.read_parquet(source) if table.is_parquet(source) else prodigy.read_tasks(source)
-    what = "a table" if table.is_parquet(source) else "a file of tasks"
-    if not plain:
-        raise typer.BadParameter(f"{source}: --format, --lenient and --roots are not for {what}")
+    is_table = table.is_parquet(source)
+    what = "a table" if is_table else "a file of tasks"
+    reader = table.read_parquet(source) if is_table else prodigy.read_tasks(source, lenient=lenient)
+    if not plain or (is_table and lenient):
+        raise typer.BadParameter(f"{source}: --format, --lenient and --roots do not apply to {what}")
     if table.is_parquet(output) or to == "same" or treebank.ending_of(output) == treebank.ending_of(source):
         raise typer.BadParameter(f"{source} is {what} already; copy it, or name a .conllu or .conllx file")
     if to == "text":
@@ -118,5 +119,7 @@ def _from_records(source: str, output: str, to: Target, *, plain: bool) -> None:
         treebank.write(map(treebank.conllu_to_conllx, reader), results_to(output), layout="standard")
     else:
         treebank.write(reader, results_to(output), layout="standard")
-    if isinstance(reader, prodigy.TaskReader) and reader.skipped:
-        say(f"{source}: {reader.skipped} rejected or ignored tasks skipped")
+    if isinstance(reader, prodigy.TaskReader):
+        say_skipped(reader.skipped, source)
+        if reader.unaccepted:
+            say(f"{source}: {reader.unaccepted} rejected or ignored tasks skipped")

@@ -9,6 +9,7 @@ and words, heads, labels and tags from the task.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,6 +29,8 @@ UPOS = frozenset(
 ENDING = ".jsonl"
 ROOT = "root"
 NOT_ACCEPTED = ("reject", "ignore")
+
+logger = logging.getLogger("arbora")
 
 
 def is_tasks(name: str) -> bool:
@@ -100,11 +103,15 @@ def write_tasks(sentences: Iterable[Sentence], target: Source) -> int:
 
 
 class TaskReader:
-    """Iterates over the sentences of a file of tasks; `skipped` counts those rejected or ignored."""
+    """Iterates over the sentences of a file of tasks.
 
-    def __init__(self, source: Source) -> None:
-        self.source = name_of(source)
-        self.skipped = 0
+    `unaccepted` counts the tasks that were rejected or ignored. If lenient, malformed ones are skipped,
+    logged and counted in `skipped`.
+    """
+
+    def __init__(self, source: Source, *, lenient: bool = False) -> None:
+        self.source, self.lenient = name_of(source), lenient
+        self.unaccepted = self.skipped = 0
         self._given = source
 
     def __iter__(self) -> Iterator[Sentence]:
@@ -112,20 +119,31 @@ class TaskReader:
             if not line.strip():
                 continue
             try:
-                sentence = from_task(json.loads(line))
+                sentence = _from_line(line, self.source, number)
             except DataError as error:
-                raise DataError(error.what, source=self.source, line=number) from None
-            except (ValueError, RecursionError) as error:
-                raise DataError(f"expected JSON: {error}", source=self.source, line=number) from None
-            if sentence is None:
+                if not self.lenient:
+                    raise
                 self.skipped += 1
+                logger.warning("%s", error)
+                continue
+            if sentence is None:
+                self.unaccepted += 1
             else:
                 yield sentence
 
 
-def read_tasks(source: Source) -> TaskReader:
+def read_tasks(source: Source, *, lenient: bool = False) -> TaskReader:
     """Read the sentences of a file of tasks; DataError names the line of one that is malformed."""
-    return TaskReader(source)
+    return TaskReader(source, lenient=lenient)
+
+
+def _from_line(line: str, source: str, number: int) -> Sentence | None:
+    try:
+        return from_task(json.loads(line))
+    except DataError as error:
+        raise DataError(error.what, source=source, line=number) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"expected JSON: {error}", source=source, line=number) from None
 
 
 def _lines(source: Source) -> Iterator[str]:
