@@ -95,7 +95,7 @@ def test_enough_decisions_start_a_training(tmp_path, in_process):
 def test_held_out_sentences_give_scores_and_teach_nothing(tmp_path, in_process):
     project, background = opened(tmp_path, [*GOLD, bare(GOLD[0])])
     (point,) = background.curve().points
-    assert point.held_out_words >= learning.LEAST_HELD_OUT
+    assert point.held_out_words >= examples.LEAST_HELD_OUT
     assert 20 < point.las <= point.uas <= 100
     written = (project.store.folder / "learning" / "train.conllu").read_text()
     held = [each for each in GOLD if examples.is_held_out(Draft.of(each))]
@@ -216,3 +216,24 @@ def test_given_trees_complete_what_teaches(tmp_path):
         (2, "x")
     ] * examples.TIMES
     assert drafts[1].state == "raw"
+
+
+def test_a_check_marks_improbable_arcs(tmp_path, in_process):
+    wrong = replace(GOLD[7], heads=tuple(range(len(GOLD[7]))))
+    project = make_project(tmp_path, text_of([*GOLD[:7], wrong, *GOLD[8:]]))
+    background = Learning(project, every=0)
+    revision = project.view().revision
+    background.command(api.LearnRequest("check"))
+    background.wait()
+    assert background.error is None
+    assert project.view().revision > revision
+    rows = project.rows(api.ListRequest()).sentences
+    assert max(rows, key=lambda row: row.suspicious).number == 8
+    words = project.sentence(8).words
+    assert sum("improbable" in fault for word in words for fault in word.faults) == rows[7].suspicious > 0
+
+
+def test_a_check_needs_sentences(tmp_path):
+    background = Learning(make_project(tmp_path, conllu()))
+    with rejects(Refusal, code="nothing_to_learn"):
+        background.command(api.LearnRequest("check"))

@@ -77,9 +77,9 @@ class NextRequest(Object):
 
 
 class LearnRequest(Object):
-    """Start or cancel learning."""
+    """Start or cancel learning, or look for improbable arcs in the sentences that are done."""
 
-    do: Literal["start", "cancel"]
+    do: Literal["start", "cancel", "check"]
 
 
 class SaveRequest(Object):
@@ -153,6 +153,7 @@ class SentenceRow(Object):
     text: str
     words: int
     decided: int
+    suspicious: Annotated[int, Meta(description="Improbable arcs that a check has found.")]
 
 
 class SentenceList(Object):
@@ -178,7 +179,7 @@ class ModelView(Object):
 class LearningView(Object):
     """The state of background training; `since` counts decisions since the last training."""
 
-    phase: Literal["idle", "training", "parsing"]
+    phase: Literal["idle", "training", "parsing", "checking"]
     every: int
     since: int
     message: str

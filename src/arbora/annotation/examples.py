@@ -14,6 +14,8 @@ from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.interfaces import Roots
 
 HELD_OUT = 0.15
+LEAST_HELD_OUT = 30
+"""Words of the held-out part from which scores mean something."""
 MOST_WORDS = 30_000
 """Words to learn from at once; those that humans touched last come first."""
 MOST_PROPOSED = 6_000
@@ -117,3 +119,20 @@ def known_tags(drafts: Sequence[Draft]) -> Tags:
     if len(found) == len(drafts):
         return "given"
     return "predicted" if sum(map(len, found)) >= LEAST_TAGGED else "classes"
+
+
+def scores_on(assistant: Assistant, drafts: Sequence[Draft]) -> tuple[float | None, float | None]:
+    """LAS and UAS in percent on sentences that are done; None if these have too few words."""
+    words = sum(map(len, drafts))
+    if words < LEAST_HELD_OUT:
+        return None, None
+    right = labelled = 0
+    for start in range(0, len(drafts), PIECE):
+        piece = drafts[start : start + PIECE]
+        copies = [bare(draft) for draft in piece]
+        assistant.fill(copies, "multi")
+        for gold, found in zip(piece, copies, strict=True):
+            for a, b in zip(gold.nodes, found.nodes, strict=True):
+                right += a.head == b.head
+                labelled += a.head == b.head and a.deprel == b.deprel
+    return round(100 * labelled / words, 2), round(100 * right / words, 2)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from arbora.annotation.suspicious import suspicious_arcs
 from arbora.data.columns import Columns
 from arbora.data.treebank import read_columns
 from arbora.errors import ArboraError, InputError
@@ -32,6 +33,7 @@ from arbora.training.stacking import Guide
 
 REQUEST, MODEL = "request.json", "model.arbora"
 WORDS, TAGGED, TRAIN = "words.conllu", "tagged.conllu", "train.conllu"
+SUSPICIOUS = "suspicious.json"
 EPOCHS = 8
 
 
@@ -39,7 +41,7 @@ EPOCHS = 8
 class Request:
     """What to train. `start`: the file of a model to start from; `has_tagged`: a tagger learns first."""
 
-    do: Literal["induce", "learn"]
+    do: Literal["induce", "learn", "check"]
     start: str | None = None
     roots: Roots = "single"
     seed: int = 0
@@ -61,8 +63,12 @@ def run(folder: Path) -> None:
         tagged = read_columns(str(folder / TAGGED), format="conllu") if request.has_tagged else None
         first_model(words, tagged, request.seed).save(folder / MODEL)
         return
-    start = None if request.start is None else load(request.start)
     columns = read_columns(str(folder / TRAIN), format="conllu")
+    if request.do == "check":
+        found = [each.to_json() for each in suspicious_arcs(columns, seed=request.seed)]
+        (folder / SUSPICIOUS).write_text(json.dumps(found), encoding="utf-8")
+        return
+    start = None if request.start is None else load(request.start)
     learn(columns, start, request.start, roots=request.roots, seed=request.seed).save(folder / MODEL)
 
 

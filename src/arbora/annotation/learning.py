@@ -13,18 +13,18 @@ import logging
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from arbora.annotation import api, examples
+from arbora.annotation import api, examples, views
 from arbora.annotation.assistant import Assistant, Source, without_tags
 from arbora.annotation.draft import Draft
 from arbora.annotation.examples import HELD_OUT, PIECE
-from arbora.annotation.learner import MODEL, TAGGED, TRAIN, WORDS, Request
+from arbora.annotation.learner import MODEL, SUSPICIOUS, TAGGED, TRAIN, WORDS, Request
 from arbora.annotation.project import Project
 from arbora.annotation.refusal import Refusal
 from arbora.annotation.texts import like, read_draft
@@ -33,8 +33,6 @@ from arbora.errors import ArboraError
 from arbora.pipeline.pipeline import Pipeline, load
 from arbora.storage.files import replacing
 
-LEAST_HELD_OUT = 30
-"""Words of the held-out part from which scores mean something."""
 CURVE, STATE, START, LOG = "curve.jsonl", "state.json", "start.arbora", "log.txt"
 ABOUT_HELD_OUT = (
     f"about {HELD_OUT:.0%} of the sentences that are done, chosen by a checksum of their words; models never "
@@ -43,6 +41,10 @@ ABOUT_HELD_OUT = (
 
 COMMAND = ("-m", "arbora.annotation.learner")
 """Arguments of Python that train in a folder."""
+
+FOLDS = 5
+"""Sentences that a check needs: each fold is parsed by a parser that learned from the others."""
+Phase: TypeAlias = Literal["idle", "training", "parsing", "checking"]
 
 logger = logging.getLogger("arbora")
 
@@ -58,7 +60,7 @@ class Learning:
     """The file of the given model."""
     every: int = 50
     seed: int = 0
-    phase: str = "idle"
+    phase: Phase = "idle"
     message: str = ""
     error: str | None = None
     since: int = 0
@@ -77,7 +79,7 @@ class Learning:
 
     def view(self) -> api.LearningView:
         """The state of the background."""
-        return api.LearningView(self.phase, self.every, self.since, self.message, self.error)  # type: ignore[arg-type]
+        return api.LearningView(self.phase, self.every, self.since, self.message, self.error)
 
     def curve(self) -> api.Curve:
         """How scores and corrections develop."""
@@ -106,15 +108,24 @@ class Learning:
             self.project.adopt(self.start_assistant)
         needs_model = self.project.assistant is None
         if needs_model or any(each.state == "raw" for each in self.project.summaries):
-            self._begin(train=needs_model)
+            if needs_model:
+                self._begin("training", self._learn)
+            else:
+                self._begin("parsing", self.parse_all)
 
     def command(self, wanted: api.LearnRequest) -> api.ProjectView:
         """Start or cancel learning."""
-        if wanted.do == "start":
+        if wanted.do == "check":
+            done = self.project.totals.states["done"]
+            if done < FOLDS:
+                raise Refusal(
+                    "nothing_to_learn", f"a check needs at least {FOLDS} sentences that are done, got {done}"
+                )
+            self._begin_or_refuse("checking", self._check)
+        elif wanted.do == "start":
             if not self.project.totals.words:
                 raise Refusal("nothing_to_learn", "the treebank has no words")
-            if not self._begin(train=True):
-                raise Refusal("learning", "a model is being trained already")
+            self._begin_or_refuse("training", self._learn)
         elif not self._stop():
             raise Refusal("not_learning", "nothing is being learned")
         return self.project.view()
@@ -124,7 +135,7 @@ class Learning:
         with self._lock:
             self.since += decisions
             if self.every and self.since >= self.every:
-                self._begin(train=True)
+                self._begin("training", self._learn)
 
     def close(self) -> None:
         """Stop running work, and wait for it."""
@@ -139,14 +150,19 @@ class Learning:
         if thread is not None:
             thread.join(timeout)
 
-    def _begin(self, *, train: bool) -> bool:
+    def _begin_or_refuse(self, phase: Phase, work: Callable[[], None]) -> None:
+        if not self._begin(phase, work):
+            raise Refusal("learning", "the parser learns or checks already; wait, or cancel it")
+
+    def _begin(self, phase: Phase, work: Callable[[], None]) -> bool:
+        """Start work in the background, unless there is some."""
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 return False
             self._cancelled.clear()
-            self.phase, self.error = "training" if train else "parsing", None
+            self.phase, self.error = phase, None
             self._thread = threading.Thread(
-                target=self._run, args=(train,), daemon=True, name="arbora-learning"
+                target=self._run, args=(work,), daemon=True, name="arbora-learning"
             )
             self._thread.start()
             return True
@@ -162,23 +178,38 @@ class Learning:
 
     # The background
 
-    def _run(self, train: bool) -> None:
+    def _run(self, work: Callable[[], None]) -> None:
         try:
-            if train:
-                self._train()
-            self.phase = "parsing"
-            self.parse_all()
-            self.message = "" if self.error else "up to date"
+            work()
+            self.message = "up to date"
         except Cancelled:
             self.message = "cancelled"
         except (ArboraError, OSError) as error:
-            self.error = str(error)
-            self.message = ""
+            self.error, self.message = str(error), ""
         except Exception as error:
             logger.exception("learning failed")
-            self.error = f"learning failed: {type(error).__name__}"
+            self.error, self.message = f"learning failed: {type(error).__name__}", ""
         finally:
             self.phase = "idle"
+
+    def _learn(self) -> None:
+        self._train()
+        self.phase = "parsing"
+        self.parse_all()
+
+    def _check(self) -> None:
+        """Look for improbable arcs in the sentences that are done."""
+        self.message = "looking for improbable arcs"
+        with self.project.lock:
+            rows = zip(self.project.store.texts, self.project.summaries, strict=True)
+            texts = [text for text, each in rows if each.state == "done"]
+        drafts = examples.within([read_draft(text) for text in texts])
+        folder = self._work_folder()
+        _write(folder / TRAIN, [draft.learnable() for draft in drafts])
+        self._run_learner(folder, Request("check", seed=self.seed))
+        report = json.loads((folder / SUSPICIOUS).read_text(encoding="utf-8"))
+        found = views.suspicious_words(report, drafts, texts[len(texts) - len(drafts) :])
+        self.project.put_suspicious(found)
 
     def _train(self) -> None:
         with self.project.lock:
@@ -264,12 +295,12 @@ class Learning:
 
     def _adopt(self, new: Assistant, decisions: int, held: Sequence[Draft]) -> None:
         """Use a model unless it is worse than the one that it started from, and add a point to the curve."""
-        las, uas = scores_on(new, held)
+        las, uas = examples.scores_on(new, held)
         chosen = new
         if new.source == "learned" and self.start_assistant is not None and self.given is not None:
-            before, _ = scores_on(self.start_assistant, held)
+            before, _ = examples.scores_on(self.start_assistant, held)
             if las is None or before is None or las < before:
-                chosen, las, uas = self.start_assistant, *scores_on(self.start_assistant, held)
+                chosen, las, uas = self.start_assistant, *examples.scores_on(self.start_assistant, held)
         state = {"source": chosen.source, "writes_tags": chosen.writes_tags}
         if chosen.source == "learned":
             self._install(MODEL, **state)
@@ -342,23 +373,6 @@ class Cancelled(Exception):  # noqa: N818
 
 class LearnerError(ArboraError):
     """The training process reported an error."""
-
-
-def scores_on(assistant: Assistant, drafts: Sequence[Draft]) -> tuple[float | None, float | None]:
-    """LAS and UAS in percent on sentences that are done; None if these have too few words."""
-    words = sum(map(len, drafts))
-    if words < LEAST_HELD_OUT:
-        return None, None
-    right = labelled = 0
-    for start in range(0, len(drafts), PIECE):
-        piece = drafts[start : start + PIECE]
-        bare = [examples.bare(draft) for draft in piece]
-        assistant.fill(bare, "multi")
-        for gold, found in zip(piece, bare, strict=True):
-            for a, b in zip(gold.nodes, found.nodes, strict=True):
-                right += a.head == b.head
-                labelled += a.head == b.head and a.deprel == b.deprel
-    return round(100 * labelled / words, 2), round(100 * right / words, 2)
 
 
 def _write(path: Path, sentences: Sequence[Any]) -> None:

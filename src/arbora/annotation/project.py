@@ -56,6 +56,8 @@ class Project:
         self.on_decisions: Callable[[int], None] = lambda count: None
         """Called after an edit with the number of decisions."""
         self._questions = Questions()
+        self._suspicious: dict[str, dict[int, str]] = {}
+        self._checks = 0
         self._summarise()
 
     def close(self) -> None:
@@ -85,7 +87,7 @@ class Project:
                 undo=store.undoable,
                 redo=store.redoable,
                 changed_outside=store.is_changed_outside,
-                revision=store.revision + (0 if self.assistant is None else self.assistant.number),
+                revision=store.revision + self._checks + (self.assistant.number if self.assistant else 0),
                 roots=self.roots,
                 version=__version__,
                 model=None if self.assistant is None else views.view_model(self.assistant),
@@ -120,7 +122,13 @@ class Project:
     def _row(self, place: int) -> api.SentenceRow:
         own = self.summaries[place]
         return api.SentenceRow(
-            place + 1, own.version, own.state, self._text(place)[:300], own.words, own.decided
+            number=place + 1,
+            version=own.version,
+            state=own.state,
+            text=self._text(place)[:300],
+            words=own.words,
+            decided=own.decided,
+            suspicious=len(self._suspicious.get(own.version, ())),
         )
 
     def sentence(self, number: int) -> api.SentenceView:
@@ -133,7 +141,10 @@ class Project:
     def _view(self, text: str, number: int, assistant: Assistant | None) -> api.SentenceView:
         draft = known_draft(text)
         belief = None if assistant is None else assistant.believe(draft)
-        return views.view_sentence(draft, text, number, belief)
+        view = views.view_sentence(draft, text, number, belief)
+        for word, message in self._suspicious.get(view.version, {}).items():
+            view.words[word - 1].faults.append(message)
+        return view
 
     def _place(self, number: int, version: str | None = None) -> int:
         """The place of a sentence; Refusal if there is none, or it has changed."""
@@ -248,6 +259,12 @@ class Project:
                 splices.append(Splice(at, [text], [like(text, draft.to_sentence())]))
             if splices:
                 self._replaced(self.store.replace("edit", "trees of the file given to the parser", splices))
+
+    def put_suspicious(self, found: dict[str, dict[int, str]]) -> None:
+        """Remember what a check says: messages about words, by the versions of sentences."""
+        with self.lock:
+            self._suspicious = found
+            self._checks += 1
 
     def adopt(self, assistant: Assistant) -> None:
         """Use another model from now on."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from arbora.annotation import api
 from arbora.annotation.assistant import Assistant, Belief
@@ -149,6 +149,19 @@ def _faults(upos: str, deprel: str, head: int) -> list[str]:
     if head > 0 and deprel == "root":
         faults.append("only the root of a sentence has the label root")
     return faults
+
+
+def suspicious_words(
+    report: Sequence[dict[str, Any]], drafts: Sequence[Draft], texts: Sequence[str]
+) -> dict[str, dict[int, str]]:
+    """What to say about improbable arcs: messages about words, by the versions of sentences."""
+    found: dict[str, dict[int, str]] = {}
+    for arc in report:
+        draft, version = drafts[arc["sentence"]], version_of(texts[arc["sentence"]])
+        proposed = f"{draft.name(arc['proposed_head'])} with the label {arc['proposed_deprel']}"
+        message = f"improbable ({arc['probability']:.1%}); the parser would attach it to {proposed}"
+        found.setdefault(version, {})[arc["word"]] = message
+    return found
 
 
 def view_model(assistant: Assistant) -> api.ModelView:
