@@ -54,7 +54,7 @@ class Project:
         self.learning_view: Callable[[], api.LearningView] = no_learning
         """What the background does; set by `Learning`."""
         self.on_decisions: Callable[[int], None] = lambda count: None
-        """Called after an edit with the number of decisions."""
+        """Called under the lock after an edit, with the number of decisions."""
         self._questions = Questions()
         self._suspicious: dict[str, dict[int, str]] = {}
         self._checks = 0
@@ -185,10 +185,8 @@ class Project:
             splice = Splice(place, texts, [self._to_text(texts[0], each) for each in drafts])
             known = self.totals.decisions
             change = self._replaced(self.store.replace("edit", what, [splice]))
-            decided = max(1, self.totals.decisions - known)
-            response = self._response(change, reparsed, notes)
-        self.on_decisions(decided)
-        return response
+            self.on_decisions(max(1, self.totals.decisions - known))
+            return self._response(change, reparsed, notes)
 
     def _to_text(self, old: str, draft: Draft) -> str:
         try:
