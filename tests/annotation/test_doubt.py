@@ -141,7 +141,7 @@ def test_diversity_avoids_what_was_chosen_or_annotated(parser):
     assert arcs[0].sentence == 2
 
 
-def slow_order(doubts, features, seen, n):
+def slow_order(doubts, features, seen, n, frequency):
     """Look at every item anew in each step."""
     counts = {}
     for row in seen:
@@ -150,7 +150,9 @@ def slow_order(doubts, features, seen, n):
     left, chosen = [*range(len(features))], []
     while left and len(chosen) < n:
         values = {
-            item: doubts[item] * sum(1 / (1 + counts.get(f, 0)) for f in features[item]) / len(features[item])
+            item: doubts[item]
+            * sum(frequency.get(f, 1) / (1 + counts.get(f, 0)) for f in features[item])
+            / len(features[item])
             for item in left
         }
         best = min(left, key=lambda item: (-values[item], item))
@@ -167,7 +169,10 @@ def test_the_heap_gives_the_order_of_plain_greedy_search(seed):
     doubts = rng.integers(0, 5, 60) / 4.0
     features = [[str(f) for f in rng.integers(0, 12, rng.integers(1, 6))] for _ in doubts]
     seen = features[:5]
-    assert decaying_order(doubts, features, seen, 40) == slow_order(doubts, features, seen, 40)
+    assert decaying_order(doubts, features, seen, 40) == slow_order(doubts, features, seen, 40, {})
+    frequency = {str(f): 2**f for f in range(12)}
+    ordered = decaying_order(doubts, features, seen, 40, frequency)
+    assert ordered == slow_order(doubts, features, seen, 40, frequency)
     assert sorted(decaying_order(doubts, features)) == [*range(60)]
 
 

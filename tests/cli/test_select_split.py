@@ -60,6 +60,18 @@ def test_select_leaves_annotated_words_and_sentences_out(arbora, synthetic, mode
     assert len(written) == len({s for s, _ in unknown}) < len(given)
 
 
+def test_heads_that_a_parser_filled_in_are_selected(arbora, synthetic, model, tmp_path):
+    lines = synthetic[1].read_text().split("\n")
+    marked = [
+        line[: line.rindex("\t")] + "\tParser=HEAD,DEPREL" if line.count("\t") == 9 else line
+        for line in lines
+    ]
+    path = tmp_path / "marked.conllu"
+    path.write_text("\n".join(marked[:60]).rsplit("\n\n", 1)[0] + "\n\n")
+    rows = json.loads(arbora("select", path, "-m", model, "--arcs", "--json", "-n", 10_000).stdout)
+    assert len(rows) == path.read_text().count("Parser=")
+
+
 def test_select_arcs_as_a_table(arbora, synthetic, model, tmp_path):
     table = arbora("select", synthetic[1], "-m", model, "--arcs", "-n", 4, "--ignore-heads").stdout
     heading, *rows = [line.split("\t") for line in table.splitlines()]

@@ -12,9 +12,11 @@ by the number of words. Annotating single arcs and learning from partial trees n
 annotating whole sentences [li-2016].
 
 Orders: `doubt`, the most doubtful first; `diversity`, doubtful and different from chosen or annotated ones;
-`text`; `random`. Diversity is greedy feature decay [bicici-2011]: a feature (a word, or a pair of tags) that
-occurred c times counts 1 / (1 + c), and doubt is multiplied by the mean over an item's features. Counts only
-grow, so a heap of old values finds the next item without comparing all others.
+`text`; `random`. Diversity is greedy feature decay [bicici-2011]: doubt is multiplied by the mean over an
+item's features (words, word endings, pairs of tags) of 1 / (1 + c), where c counts the items chosen or
+annotated so far that have the feature. For arcs this is N / (1 + c), where N counts all words that have it,
+since frequent features matter more. Counts only grow, so a heap of old values finds the next item without
+comparing all others.
 
 Ties go to the first sentence and word. Time, after parsing: O(words log words).
 """
@@ -23,8 +25,8 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, groupby, pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -209,7 +211,8 @@ def order_arcs(
             (row, head) for each in known for row, head in zip(arc_features(each), each.heads, strict=True)
         )
         seen = (row for row, head in pairs if head >= 0)
-        places = decaying_order(np.array([arc.doubt for arc in arcs]), features, seen, n)
+        frequency = Counter(feature for row in chain.from_iterable(rows) for feature in row)
+        places = decaying_order(np.array([arc.doubt for arc in arcs]), features, seen, n, frequency)
     return [arcs[place] for place in places]
 
 
@@ -220,16 +223,21 @@ def _without_doubt(count: int, by: Order, seed: int) -> list[int]:
 
 
 def decaying_order(
-    doubts: Doubles, features: Sequence[Features], seen: Iterable[Features] = (), n: int | None = None
+    doubts: Doubles,
+    features: Sequence[Features],
+    seen: Iterable[Features] = (),
+    n: int | None = None,
+    frequency: Mapping[str, int] | None = None,
 ) -> list[int]:
     """The order by doubt times how new an item's features are; the first `n`. See `diversity` above.
 
-    `seen`: the features of what is annotated already. O((items + changes) log items).
+    `seen`: the features of what is annotated already. `frequency`: N of each feature (default: 1).
+    O((items + changes) log items).
     """
     counts = Counter(feature for row in seen for feature in row)
 
     def value(item: int) -> float:
-        news = sum(1.0 / (1 + counts[feature]) for feature in features[item])
+        news = sum((frequency[f] if frequency else 1) / (1 + counts[f]) for f in features[item])
         return float(doubts[item]) * news / max(1, len(features[item]))
 
     heap = [(-value(item), item) for item in range(len(features))]
@@ -254,7 +262,10 @@ def sentence_features(sentence: Sentence) -> list[str]:
 
 
 def arc_features(sentence: Sentence) -> list[list[str]]:
-    """The features of arcs: the word, and its tag between those of its neighbours."""
+    """The features of arcs: the word, its tag and ending, and its tag with that of each neighbour."""
     tags = ["<", *sentence.upos, ">"]
-    triples = zip(tags, tags[1:], tags[2:], strict=False)
-    return [[form, " ".join(three)] for form, three in zip(sentence.forms, triples, strict=True)]
+    triples = zip(sentence.forms, tags, tags[1:], tags[2:], strict=False)
+    return [
+        [form, f"{tag} -{form[-3:]}", f"{before} {tag} .", f". {tag} {after}"]
+        for form, before, tag, after in triples
+    ]

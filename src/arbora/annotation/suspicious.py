@@ -2,8 +2,8 @@
 
 Each fold of the treebank is scored by a parser trained on the others (jackknifing), so no parser has seen
 the arcs that it scores. Parsers are log-linear over non-projective trees, without a pruner, so
-P(arc) is exact: the sum over all trees of the sentence that have the arc. Temperatures, fitted on the first
-fold, calibrate it. The least probable arcs are most often errors, but some are rare and correct.
+P(arc) is exact: the sum over all trees of the sentence that have the arc. Temperatures, fitted on sentences
+of the first fold, calibrate it. The least probable arcs are most often errors, but some are rare and correct.
 
 Time: `folds` trainings, and O(n³) per sentence. The same seed gives the same result.
 """
@@ -25,6 +25,8 @@ from arbora.training.config import TrainConfig
 from arbora.training.parser import ParserTraining
 
 EPOCHS, BITS = 5, 20
+FITTED = 200
+"""Sentences that temperatures are fitted on; each costs some dozen sums over its trees."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class SuspiciousArc:
     probability: float
     """P(head), summed over all trees."""
     label_probability: float | None
-    """P(label | head); None without labels."""
+    """P(label | head); None where the parser knows none, as for a head that it does not choose."""
     proposed_head: int
     proposed_deprel: str
     proposed_probability: float
@@ -91,7 +93,7 @@ def suspicious_arcs(
         if interrupted:
             raise KeyboardInterrupt
         if temperatures is None:
-            whole = fold.held.select(np.flatnonzero(is_complete(fold.held, labelled=False)))
+            whole = fold.held.select(np.flatnonzero(is_complete(fold.held, labelled=False))[:FITTED])
             temperatures = fit_temperatures(parser, whole, threads=threads) if len(whole) else None
         if temperatures is not None:
             parser = replace(parser, calibration=temperatures, is_calibrated=True)

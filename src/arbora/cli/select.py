@@ -17,6 +17,7 @@ from arbora.annotation.doubt import (
     order_sentences,
     sentence_doubts,
 )
+from arbora.annotation.draft import Draft
 from arbora.cli import options
 from arbora.cli.console import counted, print_json, print_rows, say, say_skipped
 from arbora.cli.files import existing, not_an_input
@@ -65,9 +66,10 @@ def command(
     ),
     quiet: options.Quiet = False,
 ) -> None:
-    """Words with a head are annotated: they keep it, and are not selected. Sentences in which all words have
-    one are left out, too. Sentences are written as they are in FILE, without the parser's trees, the first to
-    annotate first, with their doubt in a comment. The doubt of a sentence is divided by its words.
+    """Words with a head are annotated: they keep it, and are not selected, unless `arbora annotate` marks it
+    as the parser's. Sentences in which all words are annotated are left out, too. Sentences are written as
+    they are in FILE, without the parser's trees, the first to annotate first, with their doubt in a comment.
+    The doubt of a sentence is divided by its words.
 
     Examples:
 
@@ -80,7 +82,7 @@ def command(
     not_an_input(output, [*([] if is_text(source) else [source]), model, *annotated])
     pipeline = load(model)
     sentences, name = _read(source, pipeline, input_format, lenient=lenient, threads=threads)
-    given = [each if not ignore_heads else _without_heads(each) for each in sentences]
+    given = [_with_decided_heads(each, none=ignore_heads) for each in sentences]
     is_open = [NO_HEAD in each.heads for each in given]
     done = [each for each, still in zip(given, is_open, strict=True) if not still]
     done += chain.from_iterable(map(treebank.read, annotated))
@@ -114,9 +116,16 @@ def _read(
     return [*chain.from_iterable(map(Columns.sentences, pieces))], reader.source
 
 
-def _without_heads(sentence: Sentence) -> Sentence:
-    n = len(sentence)
-    return replace(sentence, heads=(NO_HEAD,) * n, deprels=("_",) * n)
+def _with_decided_heads(sentence: Sentence, *, none: bool) -> Sentence:
+    """The sentence with the arcs that a human decided (see `arbora.annotation.draft`), or with none."""
+    keeps = [not none and node.by("head") == "human" for node in Draft.of(sentence).nodes]
+    heads = zip(sentence.heads, keeps, strict=True)
+    labels = zip(sentence.deprels, keeps, strict=True)
+    return replace(
+        sentence,
+        heads=tuple(head if keep else NO_HEAD for head, keep in heads),
+        deprels=tuple(label if keep else "_" for label, keep in labels),
+    )
 
 
 def _with_doubt(sentence: Sentence, doubt: float) -> Sentence:
