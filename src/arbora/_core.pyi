@@ -387,9 +387,7 @@ class CubeQuestions:
     def take_tally(self) -> tuple[int, int]: ...
 
 class SparseVector:
-    """
-    Ascending distinct indices with nonzero values.
-    """
+    """Ascending distinct indices with nonzero values."""
 
     def __init__(self, indices: numpy.typing.ArrayLike, values: numpy.typing.ArrayLike) -> None:
         """Of entries in any order; values of the same index are summed."""
@@ -640,7 +638,9 @@ def lstm_backward(given: numpy.typing.NDArray[numpy.float32], gates: numpy.typin
     """
 
 class SequenceBatch:
-    """Sentences as places of features in the weights; see arbora.problems.sequence."""
+    """
+    Sentences as places of features in the weights; see arbora.problems.sequence.
+    """
 
     def __len__(self) -> int: ...
 
@@ -654,10 +654,14 @@ class SequenceBatch:
         """The features of all words in a row."""
 
     def set_labels(self, labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gold: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
-        """The number of labels each word may have, and its gold label (-1: unknown)."""
+        """
+        The number of labels each word may have, and its gold label (-1: unknown).
+        """
 
 class SequenceModel:
-    """A table of weights for labels of words and for pairs of adjacent labels."""
+    """
+    A table of weights for labels of words and for pairs of adjacent labels.
+    """
 
     def __init__(self, bits: int, labels: int, transitions: bool) -> None: ...
 
@@ -749,9 +753,7 @@ class TransitionModel:
     def kbest(self, sentences: Encoded, moves: numpy.typing.NDArray[numpy.float32], labels: numpy.typing.NDArray[numpy.float32] | None, k: int, keep_heads: bool, threads: int) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]: ...
 
 class TransitionQuestions:
-    """
-    A learner's queries about a treebank; see arbora.problems.transition.
-    """
+    """A learner's queries about a treebank; see arbora.problems.transition."""
 
     def __init__(self, model: TransitionModel, sentences: Encoded, update: str, explores: bool, threads: int, cost: tuple[float, float]) -> None: ...
 
