@@ -1,4 +1,5 @@
 // Labels of words: the best labelling and sums over all, against the list of all labellings; gradients against finite differences.
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -92,6 +93,54 @@ TEST(sequence_best_and_sum_match_all_labellings) {
                 for (int w = 0; w < sentence.n; ++w)
                     for (int label = 0; label < sentence.labels[w]; ++label)
                         CHECK(std::abs(chain.probability(w, label) - marginals[static_cast<std::size_t>(w * 3 + label)] / sum) < 1e-5);
+            }
+        }
+    }
+}
+
+// The highest score of all labellings, by the recurrence over all pairs of labels.
+double best_score(const Case& made, const Sentence& sentence, bool cost) {
+    const auto count = static_cast<std::size_t>(made.model.labels);
+    std::vector<double> reached(count, 0.0);
+    for (int w = 0; w < sentence.n; ++w) {
+        std::vector<double> now(count, -1e300);
+        for (std::size_t label = 0; label < count; ++label) {
+            for (std::size_t before = 0; before < count; ++before)
+                now[label] = std::max(now[label], reached[before] + static_cast<double>(made.weights[made.model.transition(w == 0 ? -1 : static_cast<int>(before), static_cast<int>(label))]));
+            for (int f = 0; f < sentence.features; ++f) now[label] += static_cast<double>(made.weights[sentence.features_of(w)[f] + label]);
+            if (cost && static_cast<int>(label) != sentence.gold[w]) now[label] += 1.0;
+        }
+        reached = now;
+    }
+    return *std::max_element(reached.begin(), reached.end());
+}
+
+TEST(sequence_best_of_many_labels_matches_all_pairs) {
+    std::mt19937 random(12);
+    std::normal_distribution<float> normal;
+    for (int round = 0; round < 40; ++round) {
+        Case made{{8, kManyLabels + 20, true}, {}, {}};
+        made.batch.features = 4;
+        const auto labels = static_cast<unsigned>(made.model.labels);
+        for (const int n : {1, 2, 7}) {
+            for (int w = 0; w < n; ++w) {
+                for (int f = 0; f < made.batch.features; ++f) made.batch.places.push_back(random() % 256);
+                made.batch.labels.push_back(made.model.labels);
+                made.batch.gold.push_back(static_cast<int>(random() % labels));
+            }
+            made.batch.offsets.push_back(static_cast<std::int64_t>(made.batch.labels.size()));
+        }
+        const float spread = std::pow(10.0F, static_cast<float>(round % 4) - 3.0F);  // of transitions: from few labels kept to all
+        for (std::size_t i = 0; i < made.model.weight_count(); ++i) made.weights.push_back(i < made.model.rows() ? normal(random) : spread * normal(random));
+        if (round % 5 == 0) std::fill(made.weights.begin(), made.weights.end(), 0.0F);
+        for (std::size_t s = 0; s < made.batch.size(); ++s) {
+            const Sentence sentence = made.batch.sentence(s);
+            for (const bool cost : {false, true}) {
+                Chain chain(made.model);
+                chain.score(sentence, made.weights.data(), 1.0, cost);
+                const auto found = chain.best();
+                CHECK(std::abs(score_of(made, sentence, {found.begin(), found.end()}, cost) - best_score(made, sentence, cost)) < 1e-5);
+                if (round % 5 == 0 && !cost) CHECK(std::all_of(found.begin(), found.end(), [](int label) { return label == 0; }));  // ties: lowest first
             }
         }
     }

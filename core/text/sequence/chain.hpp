@@ -1,5 +1,6 @@
 // Sums and maxima over all labellings of one sentence. Without transitions words are independent: O(labels) each. With them a
-// labelling is a path: Viterbi and forward-backward, O(labels²) per word [rabiner-1989].
+// labelling is a path: Viterbi and forward-backward, O(labels²) per word [rabiner-1989]. Where there are many labels, Viterbi leaves out
+// those that can be on no best path, and takes O(labels + kept²) per word.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -65,6 +67,37 @@ struct Batch {
 };
 
 inline constexpr double kNever = -std::numeric_limits<double>::infinity();
+inline constexpr int kManyLabels = 64;
+
+// For each label, the least and the most that the transitions into it and out of it can add to a path. O(labels²).
+//
+// If a path goes through `label` at some word, taking `other` there instead changes only this word's score and two transitions. So `label`
+// is on no best path if score(label) + most[label] < score(other) + least[other] for any other.
+struct TransitionBounds {
+    std::vector<double> least, most;
+
+    TransitionBounds(const Model& model, const float* weights, double scale) {
+        const auto labels = static_cast<std::size_t>(model.labels);
+        const std::vector<float> nothing(labels, 0.0F);  // no transition follows the last word
+        std::vector<float> into_least(weights + model.transition(-1, 0), weights + model.transition(-1, 0) + labels), into_most = into_least;
+        std::vector<float> out_least = nothing, out_most = nothing;
+        for (std::size_t before = 0; before < labels; ++before) {
+            const float* row = weights + model.transition(static_cast<int>(before), 0);
+            for (std::size_t label = 0; label < labels; ++label) {
+                into_least[label] = std::min(into_least[label], row[label]);
+                into_most[label] = std::max(into_most[label], row[label]);
+                out_least[before] = std::min(out_least[before], row[label]);
+                out_most[before] = std::max(out_most[before], row[label]);
+            }
+        }
+        least.resize(labels);
+        most.resize(labels);
+        for (std::size_t label = 0; label < labels; ++label) {
+            least[label] = scale * (static_cast<double>(into_least[label]) + static_cast<double>(out_least[label]));
+            most[label] = scale * (static_cast<double>(into_most[label]) + static_cast<double>(out_most[label]));
+        }
+    }
+};
 
 class Chain {
 public:
@@ -171,35 +204,64 @@ private:
         for (std::size_t i = 0; i < scores_.size(); ++i) probabilities_[i] = std::exp(forward_[i] + backward_[i] - total);
         return total;
     }
+    // The labels that may be on a best path, in ascending order: kept_[starts_[word]] up to kept_[starts_[word + 1]].
+    void keep_labels() {
+        kept_.clear();
+        starts_.assign(1, 0);
+        const int count = model_->labels;
+        std::optional<TransitionBounds> bounds;
+        if (count > kManyLabels) bounds.emplace(*model_, weights_, scale_);
+        for (int word = 0; word < sentence_.n; ++word) {
+            const double* scores = &scores_[index(word, 0)];
+            double bar = kNever;
+            if (bounds)
+                for (std::size_t label = 0; label < width_; ++label) bar = std::max(bar, scores[label] + bounds->least[label]);
+            bar -= 1e-9 * (1.0 + std::abs(bar));  // rounding
+            for (int label = 0; label < count; ++label)
+                if (!bounds || !(scores[label] + bounds->most[static_cast<std::size_t>(label)] < bar)) kept_.push_back(label);
+            starts_.push_back(kept_.size());
+        }
+    }
+    std::span<const std::int32_t> kept(int word) const {
+        const auto w = static_cast<std::size_t>(word);
+        return {kept_.data() + starts_[w], kept_.data() + starts_[w + 1]};
+    }
     void find_path() {
-        const int n = sentence_.n, count = model_->labels;
-        if (n == 0) return;
-        before_.resize(scores_.size());
-        forward_ = scores_;
-        for (int label = 0; label < count; ++label) forward_[index(0, label)] += transition(-1, label);
-        for (int word = 1; word < n; ++word) {
-            check_stop(width_ * width_);
-            double* now = &forward_[index(word, 0)];
-            std::int32_t* from = &before_[index(word, 0)];
-            const double* last = &forward_[index(word - 1, 0)];
-            reached_.assign(width_, kNever);
-            for (int before = 0; before < count; ++before) {
-                const float* weights = weights_ + model_->transition(before, 0);
-                for (int label = 0; label < count; ++label) {
-                    const double score = last[before] + scale_ * weights[label];
-                    double& best = reached_[static_cast<std::size_t>(label)];
-                    from[label] = score > best ? before : from[label];
-                    best = score > best ? score : best;
-                }
+        if (sentence_.n == 0) return;
+        keep_labels();
+        before_.resize(kept_.size());  // places among the kept labels of the word before
+        forward_.resize(kept_.size());
+        for (std::size_t i = 0; i < starts_[1]; ++i) forward_[i] = scores_[index(0, kept_[i])] + transition(-1, kept_[i]);
+        for (int word = 1; word < sentence_.n; ++word) step(word);
+        const auto last = std::span(forward_).subspan(starts_[static_cast<std::size_t>(sentence_.n) - 1]);
+        auto place = static_cast<std::size_t>(std::ranges::max_element(last) - last.begin());
+        for (int word = sentence_.n - 1; word >= 0; --word) {
+            path_[static_cast<std::size_t>(word)] = kept(word)[place];
+            if (word > 0) place = static_cast<std::size_t>(before_[starts_[static_cast<std::size_t>(word)] + place]);
+        }
+    }
+    // forward(word, label) = score(word, label) + max over before of forward(word - 1, before) + transition(before, label)
+    void step(int word) {
+        const auto labels = kept(word), earlier = kept(word - 1);
+        check_stop(labels.size() * earlier.size());
+        const double* last = &forward_[starts_[static_cast<std::size_t>(word) - 1]];
+        double* now = &forward_[starts_[static_cast<std::size_t>(word)]];
+        std::int32_t* from = &before_[starts_[static_cast<std::size_t>(word)]];
+        std::fill_n(now, labels.size(), kNever);
+        std::fill_n(from, labels.size(), 0);
+        for (std::size_t before = 0; before < earlier.size(); ++before) {
+            const float* weights = weights_ + model_->transition(earlier[before], 0);
+            if (labels.size() < width_) {
+                for (std::size_t i = 0; i < labels.size(); ++i) row_[i] = weights[labels[i]];
+                weights = row_.data();
             }
-            for (int label = 0; label < count; ++label) now[label] += reached_[static_cast<std::size_t>(label)];
+            for (std::size_t i = 0; i < labels.size(); ++i) {
+                const double score = last[before] + scale_ * weights[i];
+                from[i] = score > now[i] ? static_cast<std::int32_t>(before) : from[i];
+                now[i] = score > now[i] ? score : now[i];
+            }
         }
-        const double* last = &forward_[index(n - 1, 0)];
-        auto label = static_cast<std::int32_t>(std::max_element(last, last + count) - last);
-        for (int word = n - 1; word >= 0; --word) {
-            path_[static_cast<std::size_t>(word)] = label;
-            if (word > 0) label = before_[index(word, label)];
-        }
+        for (std::size_t i = 0; i < labels.size(); ++i) now[i] += scores_[index(word, labels[i])];
     }
 
     const Model* model_;
@@ -209,8 +271,9 @@ private:
     std::size_t width_ = 0;
     double log_sum_ = 0.0;
     std::vector<float> row_;
-    std::vector<double> scores_, forward_, backward_, reached_, probabilities_;
-    std::vector<std::int32_t> before_, path_;
+    std::vector<double> scores_, forward_, backward_, probabilities_;
+    std::vector<std::int32_t> before_, kept_, path_;
+    std::vector<std::size_t> starts_;
 };
 
 }  // namespace arbora::sequence
