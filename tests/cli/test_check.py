@@ -5,11 +5,11 @@ import json
 BAD = "1\tw\t_\tX\t_\t_\t7\tdep\t_\t_\n2\tw\t_\tX\t_\t_\tz\tdep\t_\t_\n\n"
 
 
-def test_check_lists_faults_and_sets_the_status(arbora, invented, tmp_path):
-    found = arbora("check", invented[0])
+def test_check_lists_faults_and_sets_the_status(arbora, synthetic, tmp_path):
+    found = arbora("check", synthetic[0])
     assert (found.status, found.stdout) == (0, "")
     path = tmp_path / "bad.conllu"
-    path.write_text(BAD + invented[0].read_text() + BAD)
+    path.write_text(BAD + synthetic[0].read_text() + BAD)
     found = arbora("check", path)
     assert found.status == 1
     heading, *rows = [line.split("\t") for line in found.stdout.splitlines()]
@@ -21,13 +21,13 @@ def test_check_lists_faults_and_sets_the_status(arbora, invented, tmp_path):
     assert [fault["line"] for fault in document["faults"]] == [1, 2, count - 2, count - 1]
 
 
-def test_check_lists_suspicious_arcs(arbora, invented):
-    found = arbora("check", invented[1], "--suspicious", "2%", "--folds", 2, "--json")
+def test_check_lists_suspicious_arcs(arbora, synthetic):
+    found = arbora("check", synthetic[1], "--suspicious", "2%", "--folds", 2, "--json")
     assert found.status == 0, found.stderr
     arcs = json.loads(found.stdout)["suspicious"]
-    words = sum(line[:1].isdigit() for line in invented[1].read_text().splitlines())
+    words = sum(line[:1].isdigit() for line in synthetic[1].read_text().splitlines())
     assert len(arcs) == -(-words * 2 // 100)
-    table = arbora("check", invented[1], "--suspicious", "2%", "--folds", 2).stdout.splitlines()
+    table = arbora("check", synthetic[1], "--suspicious", "2%", "--folds", 2).stdout.splitlines()
     assert [int(row.split("\t")[0]) for row in table[1:]] == [arc["line"] for arc in arcs]
-    assert arbora("check", invented[1], "--suspicious", "many").status == 2
-    assert arbora("check", invented[1], "--suspicious", "90%").status == 2
+    assert arbora("check", synthetic[1], "--suspicious", "many").status == 2
+    assert arbora("check", synthetic[1], "--suspicious", "90%").status == 2

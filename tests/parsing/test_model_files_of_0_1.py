@@ -33,6 +33,9 @@ def test_parsers_give_the_same_trees_and_probabilities(name, sentences):
     for tree, sure, risk, expected in zip(plain, parsed, least_risk, EXPECTED[name], strict=True):
         assert list(tree.heads) == expected["heads"]
         assert list(tree.deprels) == expected["labels"]
+        if expected["tree"] is None:  # 0.1 gave second-order non-projective trees no probability
+            assert 0 < sure.probability <= 1
+            continue
         assert list(risk.heads) == expected["risk"]
         assert list(sure.head_probabilities) == pytest.approx(expected["head_probabilities"], abs=1e-8)
         assert sure.probability == pytest.approx(expected["tree"], abs=1e-8)
@@ -43,10 +46,6 @@ def test_parsers_give_the_same_trees_and_probabilities(name, sentences):
 
 
 def check_kbest(sure, expected):
-    if expected is None:
-        with pytest.raises(arbora.InputError):
-            sure.kbest(3)
-        return
     found = sure.kbest(3)
     assert [list(tree.heads) for tree in found] == [heads for heads, _ in expected]
     assert [tree.probability for tree in found] == pytest.approx([p for _, p in expected], abs=1e-8)
