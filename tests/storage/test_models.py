@@ -11,7 +11,7 @@ from arbora.storage.models import BUNDLED, find_model, is_named
 
 def test_the_english_model_has_a_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert find_model() == find_model("english") == BUNDLED["english"]
+    assert find_model() == find_model("english") == find_model("English") == BUNDLED["english"]
     assert repr(arbora.load("english")) == repr(arbora.load())
     assert find_model("da.arbora") == "da.arbora"
     assert find_model(tmp_path / "da.arbora") == tmp_path / "da.arbora"

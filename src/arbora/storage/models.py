@@ -45,9 +45,9 @@ def named_models() -> dict[str, Path]:
 
 
 def is_named(given: str | os.PathLike[str]) -> bool:
-    """Return whether this names a model that is there; a file of that name takes precedence."""
+    """Return whether this names a model that is there, in any case; a file of that name takes precedence."""
     name = os.fspath(given)
-    return bool(NAME.fullmatch(name)) and not Path(name).exists() and name in named_models()
+    return not Path(name).exists() and name.lower() in named_models()
 
 
 def no_model() -> str:
@@ -59,7 +59,7 @@ def no_model() -> str:
 def find_model(given: str | os.PathLike[str] | None = None) -> str | os.PathLike[str]:
     """Return the model file of a name or path; by default, that of the default model."""
     if given is None or is_named(given):
-        name = DEFAULT if given is None else os.fspath(given)
+        name = DEFAULT if given is None else os.fspath(given).lower()
         path = named_models()[name]
         if not path.exists():
             raise ModelError("this model was not installed with Arbora; name a file", source=name)
