@@ -21,7 +21,7 @@
 // arithmetic: it is float32 unless `quantized` is set. Then each matrix of weights is kept in int8 with a scale for each output,
 // and float32 tensors are rounded on loading; inputs of a layer are rounded row by row, and products are summed in int32
 // (numeric/quantized.hpp). The product of heads and dependents that gives arcs, the sums of siblings, LSTM cells and embeddings
-// stay float32. Plain AVX2 and SSE2 are faster in int8 than in float32 (docs/performance.md), so there is no fallback to float32
+// stay float32. Plain AVX2 and SSE2 are faster in int8 than in float32 (docs/speed.md), so there is no fallback to float32
 // arithmetic.
 //
 // No result depends on the number of threads or on the other sentences of a batch.

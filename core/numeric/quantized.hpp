@@ -1,7 +1,7 @@
 // Products of matrices in int8: weights with a scale for each column, activations with one for each row, sums in int32.
 //
 // Both are rounded to 7 bits, -63 to 63, so that AVX2 can add four products in 16 bits before it widens them. That is faster than 8
-// bits and parses as well (docs/performance.md). The depth is cut into groups of 2 or 4, as the instruction set multiplies at once,
+// bits and parses as well (docs/speed.md). The depth is cut into groups of 2 or 4, as the instruction set multiplies at once,
 // so a group of activations always takes 32 bits: two of 16 bits, or four of 8 bits plus kActivationOffset, because they must not
 // be negative. Every instruction set gives the same sums: nothing saturates.
 #pragma once
