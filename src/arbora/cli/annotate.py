@@ -39,7 +39,7 @@ def command(
     trees: Literal["human", "parser"] = typer.Option(
         "human", help="Who made the trees of FILE: a parser never replaces a human's."
     ),
-    host: str = typer.Option("127.0.0.1", help="Address to listen on; 0.0.0.0 for all."),
+    host: str = typer.Option("127.0.0.1", metavar="ADDRESS", help="Address to listen on; 0.0.0.0 for all."),
     port: int = typer.Option(8080, min=0, max=65535, help="Port; 0 for any free one."),
     allow_host: list[str] | None = options.option(
         "--allow-host NAME: Host name that browsers may use; localhost and IP addresses are always allowed.",

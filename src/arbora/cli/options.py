@@ -13,6 +13,7 @@ import typer
 
 from arbora import interfaces
 from arbora.cli.files import existing, existing_model, optional, writable
+from arbora.cli.verbs import METAVARS
 from arbora.data.treebank import FormatOrAuto
 from arbora.errors import InputError
 from arbora.settings import Parameter, parameters_of
@@ -92,7 +93,10 @@ Workers: TypeAlias = Annotated[
 ]
 Engine: TypeAlias = Annotated[
     str,
-    typer.Option(help="The kind of workers. local: processes on this machine; ray: actors of a Ray cluster."),
+    typer.Option(
+        metavar="<local|ray>",
+        help="The kind of workers. local: processes on this machine; ray: actors of a Ray cluster.",
+    ),
 ]
 Address: TypeAlias = Annotated[
     str | None,
@@ -160,7 +164,8 @@ def _setting_option(declared: Parameter, check: Callable[[str], str] | None) -> 
     unnamed = replace(declared, name="")  # Typer's message names the option
     flat = [inner for member in get_args(declared.kind) for inner in get_args(member) or (member,)]
     named = ["true", "false"] if declared.kind is bool else flat
-    choices = "|".join(str(each) for each in named if not isinstance(each, type))
+    words = [METAVARS.get(each, str(each)) for each in named if each is not type(None)]
+    choices = "|".join(words) if words not in ([], ["NAME"]) else ""
     other = declared.range.replace("whole number", "N") if declared.kind is int else "NAME"
     other = "NUMBER" if declared.kind is float else other
     default = "" if declared.default is None else f" Default: {declared.default}."

@@ -43,6 +43,7 @@ VERBS = {
     "data": "List, download and check treebanks of Universal Dependencies.",
 }
 HELP = ["--help", "-h"]
+METAVARS: dict[Any, str] = {int: "N", float: "NUMBER", str: "NAME"}
 GROUP = "arbora.verbs"
 """Entry points of verbs in other packages."""
 STUDIES = "reproduce"
@@ -75,7 +76,7 @@ class VerbsOnDemand(TyperGroup):
     """Lists the verbs without importing them; a verb is imported when it is called."""
 
     def get_help(self, ctx: Any) -> str:
-        hide_types_of_flags(self, ctx)
+        show_values_plainly(self, ctx)
         return super().get_help(ctx)
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -121,14 +122,23 @@ def make_command(name: str) -> Any:
         app.command(name, help=about and f"{about}\n\n{inspect.getdoc(made)}")(made)
     group: Any = typer.main.get_command(app)
     command = group.commands[name]
-    hide_types_of_flags(command, typer.Context(command, help_option_names=HELP))
+    show_values_plainly(command, typer.Context(command, help_option_names=HELP))
     return command
 
 
-def hide_types_of_flags(command: Any, context: typer.Context) -> None:
-    """Let the help show `--quiet` instead of `--quiet <bool>`."""
+def show_values_plainly(command: Any, context: typer.Context) -> None:
+    """Let the help show `--quiet`, `--threads N` and `FILE`, without the names of Python's types."""
     for each in command.get_params(context):
-        if getattr(each, "is_flag", False):
+        kind = getattr(getattr(each, "type_descriptor", None), "annotation", None)
+        if each.param_type_name == "argument":
+            each.display_type_rich = _no_type
+        elif getattr(each, "is_flag", False):
             each.metavar = ""
+        elif each.metavar is None:
+            each.metavar = METAVARS.get(kind)
     for inner in getattr(command, "commands", {}).values():
-        hide_types_of_flags(inner, typer.Context(inner, parent=context))
+        show_values_plainly(inner, typer.Context(inner, parent=context))
+
+
+def _no_type(ctx: typer.Context) -> None:
+    """Show nothing beside the name of an argument."""
