@@ -11,6 +11,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "arbora"
 ORDER = [
     "_core",
+    "moved",
     "__init__",
     "errors",
     "types",

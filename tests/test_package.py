@@ -1,4 +1,5 @@
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import arbora
+from arbora.moved import MOVED
 
 CHECKING = "TYPE_CHECKING"
 
@@ -60,3 +62,17 @@ def test_nothing_names_the_distribution_of_another_project():
     texts = {path: path.read_bytes() for path in paths if path.is_file()}
     found = [path.name for path, text in texts.items() if b"\0" not in text and old.search(text)]
     assert found == []
+
+
+@pytest.mark.parametrize(("old", "new"), MOVED.items())
+def test_modules_of_0_1_are_found_under_their_old_names(old, new):
+    if new == "arbora.inference.torch":
+        pytest.importorskip("torch")
+    sys.modules.pop(old, None)
+    with pytest.warns(DeprecationWarning, match=new):
+        assert importlib.import_module(old) is importlib.import_module(new)
+
+
+def test_importing_an_unknown_module_fails():
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("arbora.no_such_module")

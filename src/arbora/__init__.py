@@ -7,8 +7,11 @@ over weighted sets of trees. `read`, `write`, `Sentence` and `Tree` are for tree
 Each name is imported when it is first used, so that `import arbora` is fast.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from arbora.moved import MovedModules
 
 __version__ = "0.1.0"
 
@@ -59,6 +62,8 @@ _MODULES = {
     "train": "arbora.training.pipeline",
     "write": "arbora.data.treebank",
 }
+
+sys.meta_path.insert(0, MovedModules())
 
 
 def __getattr__(name: str) -> Any:

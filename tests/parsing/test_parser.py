@@ -382,3 +382,10 @@ def test_what_is_no_list_of_sentences():
             parser.parse(given)
     with rejects(InputError, field="threads"):
         parser.parse([sentence], threads=0)
+
+
+def test_names_of_0_1_warn_and_still_work(parser):
+    with pytest.warns(DeprecationWarning, match="calibration"):
+        assert parser.temperatures == parser.calibration
+    with pytest.warns(DeprecationWarning, match="confidence"):
+        assert parser.judge == parser.confidence

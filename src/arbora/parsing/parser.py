@@ -19,6 +19,7 @@ from arbora.errors import InputError, require_threads, require_whole
 from arbora.inference.distribution import TreeDistribution
 from arbora.inference.queries import MOST_TREES
 from arbora.interfaces import Query
+from arbora.moved import renamed
 from arbora.parsing.model_file import parser_parts, read_parts
 from arbora.parsing.parsed import Parsed, label_names, make_parsed, with_kept_labels
 from arbora.progress import Observer, Silent
@@ -261,6 +262,9 @@ class Parser(Reloaded):
         """The distribution over a sentence's trees, labels summed out; for first-order parsers."""
         batch = self.encode(columns_of_input([as_sentence(sentence)]))
         return self.search.distribution(batch, self.calibration)
+
+    judge = renamed("judge", "confidence")
+    temperatures = renamed("temperatures", "calibration")
 
     # The model file
 
