@@ -20,7 +20,7 @@ CMAKE := $(BUILD_CORE) -DCMAKE_BUILD_TYPE=None -DARBORA_SANITIZE=ON
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference fuzz-server kill-trainings kill-annotators bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus lint docs api tables stubs model dist check-dist portable portable-clang test-aarch64 clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference fuzz-server kill-trainings kill-annotators bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus lint docs api tables stubs model dist check-dist lowest audit portable portable-clang test-aarch64 clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -146,6 +146,23 @@ dist: .venv/dist
 check-dist:
 	$(PYTHON) scripts/check_wheel.py $(CHECK_PYTHONS)
 
+# Tests with the lowest versions of all requirements that pyproject.toml allows.
+EXTRAS := check data optimize plot serve table zstd
+LOWEST := build/lowest/bin/python
+lowest:
+	$(PYTHON) -m venv --clear build/lowest
+	$(PYTHON) scripts/requirements.py --lowest $(EXTRAS) > build/lowest.txt
+	$(LOWEST) -m pip install -q --no-compile -c build/lowest.txt scikit-build-core nanobind cmake ninja
+	$(LOWEST) -m pip install -q --no-compile -c build/lowest.txt --no-build-isolation '.[test,table,zstd]'
+	$(LOWEST) -m pytest -q -n auto -o filterwarnings=default $(addprefix tests/,inference data storage cli web integrations pipeline)
+
+# Known vulnerabilities of the requirements.
+audit:
+	$(PYTHON) -m venv --clear build/audit
+	$(PYTHON) scripts/requirements.py $(EXTRAS) > build/audit.txt
+	build/audit/bin/python -m pip install -q --no-compile pip-audit
+	build/audit/bin/pip-audit --progress-spinner off -r build/audit.txt
+
 # Compile the core and its tests with clang, and with zig for other systems. Only clang's tests run here.
 portable: $(if $(CLANG),portable-clang) $(ZIG_TARGETS:%=portable-%)
 
@@ -165,7 +182,7 @@ test-aarch64: portable-$(AARCH64)
 
 .venv/tools: pyproject.toml studies/pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q --no-compile 'scikit-build-core>=0.10,<2' 'nanobind>=2.4,<4' cmake ninja 'flit_core>=3.11'
+	$(BIN)/python -m pip install -q --no-compile 'scikit-build-core>=0.11,<2' 'nanobind>=2.4,<4' cmake ninja 'flit_core>=3.11'
 	@touch $@
 
 .venv/built: .venv/tools $(SOURCES)
