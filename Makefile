@@ -186,6 +186,7 @@ test-aarch64: portable-$(AARCH64)
 	@touch $@
 
 .venv/built: .venv/tools $(SOURCES)
+	@echo 'installing requirements and compiling the core; this takes a few minutes'
 	$(BIN)/python -m pip install -q --no-compile --no-build-isolation -e '.[test]' -e studies
 	@touch $@
 

@@ -114,6 +114,29 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
         ],
     ),
     (
+        "Annotation",
+        "See [Annotate a treebank](annotate.md) and [Confidence](confidence.md).",
+        [
+            (
+                "arbora.annotation.doubt",
+                ("order_sentences", "order_arcs", "sentence_doubts", "arc_doubts", "DoubtfulArc"),
+            ),
+            ("arbora.annotation.check", ("check", "Fault")),
+            ("arbora.annotation.suspicious", ("suspicious_arcs", "SuspiciousArc")),
+            ("arbora.annotation.project", ("Project",)),
+        ],
+    ),
+    (
+        "Large corpora and workers",
+        "See [Large corpora](corpora.md) and [Training on several workers](distributed-training.md).",
+        [
+            ("arbora.distributed.corpus", ("parse", "Report")),
+            ("arbora.distributed.parse_shard", ("CorpusOptions",)),
+            ("arbora.distributed.engines", ("Pool",)),
+            ("arbora.distributed.batches", ("ParseBatch",)),
+        ],
+    ),
+    (
         "Classifiers",
         "See [Classifiers](classifiers.md); `arbora.learners` gives these names, too.",
         [
@@ -153,6 +176,8 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
             ("arbora.learners._online", ("OnlineTrainer",)),
             ("arbora.features._templates", ("Templates", "TemplateSet", "TransitionTemplates")),
             ("arbora.costs", ("TreeCost",)),
+            ("arbora.losses.hinge", ("augmented",)),
+            ("arbora.inference.tree_parts", ("restricted", "tree_parts")),
             ("arbora.scorers.torch", ("TorchScorer",)),
             ("arbora.search.base", ("Search",)),
             ("arbora.search.parts", ("PartSearch",)),
@@ -193,6 +218,10 @@ IMPORTED_FROM = {
     "arbora.inference.queries": "arbora.inference",
     "arbora.inference._parts": "arbora.inference",
     "arbora.learners._online": "arbora.learners",
+    "arbora.distributed.corpus": "arbora.distributed",
+    "arbora.distributed.parse_shard": "arbora.distributed",
+    "arbora.distributed.engines": "arbora.distributed",
+    "arbora.distributed.batches": "arbora.distributed",
     "arbora.classification.classifier": "arbora.classification",
     "arbora.classification.classes": "arbora.classification",
     "arbora.classification.rows": "arbora.classification",

@@ -1,7 +1,7 @@
 """Prints the requirements in pyproject.toml, for pip: those of the package, of its build, and of extras.
 
-    python scripts/requirements.py [EXTRA...]               as declared; `make audit` checks them
-    python scripts/requirements.py --lowest [EXTRA...]      the lowest versions; `make lowest` tests them
+python scripts/requirements.py [EXTRA...]               as declared; `make audit` checks them
+python scripts/requirements.py --lowest [EXTRA...]      the lowest versions; `make lowest` tests them
 """
 
 import argparse
@@ -10,7 +10,9 @@ import sys
 import tomllib
 from pathlib import Path
 
-PYPROJECT = tomllib.loads((Path(__file__).resolve().parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+PYPROJECT = tomllib.loads(
+    (Path(__file__).resolve().parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+)
 BOUND = re.compile(r"([\w.-]+)>=([\w.]+)")
 
 

@@ -84,6 +84,12 @@ def test_select_arcs_as_a_table(arbora, synthetic, model, tmp_path):
     assert path.read_text() == table
 
 
+def test_select_says_why_nothing_is_left(arbora, synthetic, model, tmp_path):
+    found = arbora("select", synthetic[1], "-m", model, "-o", tmp_path / "x.conllu")
+    assert found.status == 0
+    assert "--ignore-heads" in found.stderr
+
+
 @pytest.mark.parametrize("by", ["diversity", "random", "text"])
 def test_select_in_other_orders(arbora, synthetic, model, by):
     arguments = ("select", synthetic[1], "-m", model, "-n", 5, "--by", by, "--ignore-heads")

@@ -94,11 +94,13 @@ def gradient_of(given):
     "change",
     [
         lambda value, gradient: (np.nan, gradient),
+        lambda value, gradient: value,
+        lambda value, gradient: (value, gradient[PartKind.ARC]),
         lambda value, gradient: (value, {}),
         lambda value, gradient: (value, {PartKind.ARC: gradient[PartKind.ARC][1:]}),
         lambda value, gradient: (value, {PartKind.ARC: np.nan * gradient[PartKind.ARC]}),
     ],
-    ids=["value", "no gradient", "shape", "gradient"],
+    ids=["value", "a number", "an array", "no gradient", "shape", "gradient"],
 )
 def test_wrong_losses_are_rejected(change):
     gradient_of(loss())

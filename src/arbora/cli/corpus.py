@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,7 @@ NEVER = {
     "sort": "--sort",
 }
 """Parameters that a corpus does not have."""
+LIKE_A_FILE = re.compile(r"\.(conll[ux]?|jsonl?|parquet|svg|html|txt)(\.gz|\.zst)?$", re.IGNORECASE)
 
 
 def is_corpus(sources: list[str], output: str) -> bool:
@@ -89,10 +91,12 @@ def parse_corpus(
     """Parse a corpus; exit status 1 if a part of it failed."""
     if output == "-":
         raise typer.BadParameter("a corpus is written to a folder: name one, such as -o parsed/")
-    if Path(output).is_file():
-        raise typer.BadParameter(f"-o {output}: expected a folder for a corpus, got a file")
+    path = Path(output)
+    if path.is_file() or (not path.is_dir() and not output.endswith("/") and LIKE_A_FILE.search(path.name)):
+        what = f"-o {output}: expected a folder for a corpus, got the name of a file"
+        raise typer.BadParameter(f"{what}; write -o {output}/ if it is a folder, and choose with --format")
     for name in options.given_options(context) & NEVER.keys():
-        raise typer.BadParameter(f"{NEVER[name]} has no effect on a corpus; omit it")
+        raise typer.BadParameter(f"{NEVER[name]} is not available for a corpus; omit it")
     if len(models) > 1:
         raise typer.BadParameter("a corpus is parsed by one model; combine several by `arbora ensemble`")
     for source in sources:

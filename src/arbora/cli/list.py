@@ -259,7 +259,7 @@ def command(
         try:
             found.append(chosen.describe(name))
         except Exception as error:  # one broken plugin must not hide the others
-            complain(f"the {chosen.singular} {name!r} cannot be described: {error!r}")
+            complain(f"the {chosen.singular} {name!r} cannot be described: {error}")
     if as_json:
         print_json(found)
         return

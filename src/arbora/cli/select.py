@@ -102,6 +102,10 @@ def command(
     selected = counted(len(rows), "arc") if arcs else counted(len(numbers), "sentence")
     if not quiet:
         say(f"{name}: {selected} of {counted(len(sentences), 'sentence')}")
+    if sentences and not kept:
+        say(
+            "note: all words have heads, so nothing is left to annotate; --ignore-heads treats them as unknown"
+        )
 
 
 def _read(

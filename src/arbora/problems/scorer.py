@@ -6,6 +6,7 @@ back to its parameters. The built-in linear parsers have faster problems of thei
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -91,8 +92,7 @@ class ScorerProblem(BaseProblem):
         """The loss, the margin of the gold tree, and the gradient of minus the margin by the scores."""
         if query not in BEST:
             loss = self.loss if query is Query.LOSS else Crf()
-            value, gradient = loss(scores, gold, self.family, self.cost)
-            _require_gradient(loss.name, value, gradient, scores)
+            value, gradient = _checked(loss.name, loss(scores, gold, self.family, self.cost), scores)
             return value, 0.0, gradient
         is_augmented = query is Query.COST_AUGMENTED
         rival = self.family.argmax(augmented(scores, gold, self.cost) if is_augmented else scores)
@@ -110,8 +110,14 @@ class ScorerProblem(BaseProblem):
         return self._current[1]
 
 
-def _require_gradient(name: str, value: float, gradient: PartScores, scores: PartScores) -> None:
-    """InputError unless a loss gave a finite value and finite arrays shaped as the scores."""
+def _checked(name: str, result: Any, scores: PartScores) -> tuple[float, PartScores]:
+    """What a loss returned; InputError unless it is a finite value and finite arrays shaped as the scores."""
+    if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Mapping)):
+        what = (
+            f"{name} must return a value and its gradient (a mapping of arrays), got {type(result).__name__}"
+        )
+        raise InputError(what, field="loss")
+    value, gradient = result
     shapes = {str(kind): np.shape(array) for kind, array in scores.items()}
     found = {str(kind): np.shape(array) for kind, array in gradient.items()}
     if found != shapes:
@@ -119,6 +125,7 @@ def _require_gradient(name: str, value: float, gradient: PartScores, scores: Par
     if not np.isfinite(value) or not all(np.isfinite(array).all() for array in gradient.values()):
         what = f"{name} gave a value or gradient that is not finite; scores of -inf forbid arcs"
         raise InputError(what, field="loss")
+    return value, gradient
 
 
 def sparse(gradient: SparseVector | Doubles, factor: float) -> SparseVector:
