@@ -104,7 +104,7 @@ def command(
         say(f"{name}: {selected} of {counted(len(sentences), 'sentence')}")
     if sentences and not kept:
         say(
-            "note: all words have heads, so nothing is left to annotate; --ignore-heads treats them as unknown"
+        say("note: all words have heads, so none is left to annotate; --ignore-heads makes them unknown")
         )
 
 
