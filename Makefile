@@ -182,7 +182,7 @@ test-aarch64: portable-$(AARCH64)
 
 .venv/tools: pyproject.toml studies/pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q --no-compile 'scikit-build-core>=0.11,<2' 'nanobind>=2.4,<4' cmake ninja 'flit_core>=3.11'
+	$(BIN)/python -m pip install -q --no-compile 'scikit-build-core>=0.11,<2' 'nanobind>=2.10.1,<4' cmake ninja 'flit_core>=3.11'
 	@touch $@
 
 .venv/built: .venv/tools $(SOURCES)
