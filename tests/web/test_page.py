@@ -366,6 +366,29 @@ def test_long_sentences_wrap(page):
     page.wait(lambda: "now hangs on “tafo”" in page.status)
 
 
+def test_labels_of_roots_stay_in_the_picture_and_apart(page, tmp_path):
+    path = tmp_path / "roots.conllu"
+    rows = [
+        f"{i}\t{form}\t_\tX\t_\t_\t0\troot:a-very-long-subtype\t_\t_\n" for i, form in ((1, "a"), (2, "b"))
+    ]
+    path.write_text(
+        "".join(rows) + "\n" + HEBREW.replace("_\t_\t_\t_\t_", "_\t_\t0\troot:long\t_", 1) + "\n\n"
+    )
+    page.open()
+    page.open_file(path)
+    box = "const box = each.getBoundingClientRect(); return [box.left, box.right]"
+    boxes = f"return Array.from(document.querySelectorAll(arguments[0]), (each) => {{ {box} }})"
+    ((left, right),) = page.run(boxes, "#stage svg")
+    (_, first), (second, _) = labels = sorted(page.run(boxes, "#stage .label"))
+    assert left <= min(map(min, labels)) <= max(map(max, labels)) <= right
+    assert first <= second
+    page.all("#sentences button")[1].click()
+    page.settle()
+    ((left, right),) = page.run(boxes, "#stage svg")
+    assert left <= min(map(min, page.run(boxes, "#stage .label")))
+    assert right >= max(map(max, page.run(boxes, "#stage .label")))
+
+
 def test_touch_drags_and_does_not_scroll(page):
     with page.on_a_phone():
         page.type("tafo zondos kunzangu nultorpel.")

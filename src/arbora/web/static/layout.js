@@ -11,11 +11,11 @@ export const GAP = 18, LEVEL = 27, FIRST = 30, EDGE = 12, FAN = 8, SHOULDER = 14
 export const WORD_LINE = 22, TAG_LINE = 16, TOKEN_LINE = 24, BAND = 20, ROOT_LABEL = 20, ROW_GAP = 10, TIP = 7;
 export const FORM_SIZE = 17, TAG_SIZE = 11, LABEL_SIZE = 12;
 const FONT = 'system-ui, "Helvetica Neue", Arial, "Noto Sans", sans-serif';
-const SURE = 0.8, CORNER = 9;
+const SURE = 0.8, CORNER = 9, BOLD = 600; // labels are bold while their words are selected
 
 const canvas = document.createElement("canvas").getContext("2d");
-function widthOf(text, size) {
-  canvas.font = `${size}px ${FONT}`;
+function widthOf(text, size, weight = 400) {
+  canvas.font = `${weight} ${size}px ${FONT}`;
   return canvas.measureText(text).width;
 }
 
@@ -58,7 +58,7 @@ function arcOf({ heads, deprels, shares, kept }, head, i) {
   const unsure = share !== null && share < SURE && !isKept;
   const label = clipped(known(deprels[i]), 24) + (unsure ? ` ${percent(share)}` : "");
   const reach = Math.abs(head - dep), left = head === 0 ? dep : Math.min(head, dep);
-  return { head, dep, left, right: head === 0 ? dep : Math.max(head, dep), reach, label, labelWidth: widthOf(label, LABEL_SIZE), unsure, kept: isKept };
+  return { head, dep, left, right: head === 0 ? dep : Math.max(head, dep), reach, label, labelWidth: widthOf(label, LABEL_SIZE, BOLD), unsure, kept: isKept };
 }
 
 // Rows that fit, as few as possible, then as even as their number allows.
@@ -100,7 +100,7 @@ function makeRow(nodes, arcs) {
   const spans = own.filter((arc) => arc.head > 0);
   spans.sort((a, b) => a.rightNode - a.leftNode - (b.rightNode - b.leftNode) || a.reach - b.reach || a.left - b.left);
   const fans = fansOf(own, nodes);
-  const distances = distancesOf(nodes, fans, spans);
+  const distances = distancesOf(nodes, fans, spans, own.filter((arc) => arc.head === 0));
   const x = [0];
   for (const distance of distances) x.push(x.at(-1) + distance);
   for (const arc of own) {
@@ -131,17 +131,24 @@ function fansOf(arcs, nodes) {
 }
 
 // Between neighbouring nodes: room for words, and for the labels above them.
-function distancesOf(nodes, fans, spans) {
+function distancesOf(nodes, fans, spans, roots) {
   const halves = [0, ...nodes.map((node, i) => Math.max(node.width / 2, fans.half[i] + 4)), 0];
   const distances = halves.slice(1).map((half, i) => halves[i] + half + (i === 0 || i === nodes.length ? EDGE : GAP));
+  // Labels of roots stand in a line of their own, within the row and beside each other.
+  const labels = roots.filter((arc) => arc.label).map((arc) => ({ node: arc.leftNode, shift: fans.shift.get(arc).left, half: arc.labelWidth / 2 + 6 }));
+  const stops = [{ node: 0, shift: 0, half: 0 }, ...labels, { node: nodes.length + 1, shift: 0, half: 0 }];
+  stops.slice(1).forEach((stop, i) => widen(distances, stops[i].node, stop.node, stops[i].half + stop.half + stops[i].shift - stop.shift));
   for (const arc of spans) {
-    if (!arc.label) continue;
-    const inside = distances.slice(arc.leftNode, arc.rightNode);
     const { left, right } = fans.shift.get(arc);
-    const missing = arc.labelWidth + 2 * SHOULDER - inside.reduce((sum, each) => sum + each, right - left);
-    if (missing > 0) for (let i = arc.leftNode; i < arc.rightNode; i++) distances[i] += missing / inside.length;
+    if (arc.label) widen(distances, arc.leftNode, arc.rightNode, arc.labelWidth + 2 * SHOULDER + left - right);
   }
   return distances;
+}
+
+// Make the way between two nodes at least as long as needed.
+function widen(distances, from, to, needed) {
+  const missing = needed - distances.slice(from, to).reduce((sum, each) => sum + each, 0);
+  if (missing > 0) for (let i = from; i < to; i++) distances[i] += missing / (to - from);
 }
 
 function setLevels(spans, end) {
