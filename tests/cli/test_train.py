@@ -537,17 +537,13 @@ def test_the_report_says_whether_las_has_subtypes(arbora, synthetic, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (("--epochs", 0), "'--epochs': expected a number greater than or equal to 1, got 0"),
-        (("--epochs=0",), "'--epochs': expected a number greater than or equal to 1, got 0"),
-        (("--epochs", "three"), "'--epochs': expected a whole number, got three"),
-    ],
+    ("given", "value"), [(("--epochs", 0), "0"), (("--epochs=0",), "0"), (("--epochs", "three"), "three")]
 )
-def test_bad_numbers_are_reported_with_their_values(arbora, synthetic, given, message):
+def test_bad_numbers_are_reported_with_their_values(arbora, synthetic, given, value):
     result = arbora("train", synthetic[0], "-o", "m.arbora", *given)
     assert result.status == 2
-    assert f"invalid value for {message}" in result.stderr
+    assert "--epochs" in result.stderr
+    assert re.search(rf"\b{value}\b", result.stderr)
 
 
 def test_unknown_parsers_are_compared_with_those_that_can_be_trained(arbora, synthetic):

@@ -103,9 +103,7 @@ def command(
     if not quiet:
         say(f"{name}: {selected} of {counted(len(sentences), 'sentence')}")
     if sentences and not kept:
-        say(
         say("note: all words have heads, so none is left to annotate; --ignore-heads makes them unknown")
-        )
 
 
 def _read(
