@@ -117,7 +117,9 @@ def unknown(kind: str, name: object, known: list[str]) -> str:
     """The message for an unknown name: the nearest one, and all known ones unless these are many."""
     near = nearest(name, known)
     guess = f"did you mean {near!r}?" if near else ""
-    names = "" if near and len(known) > MANY else f"known: {', '.join(known)}"
+    names = f"known: {', '.join(known)}"
+    if len(known) > MANY and (near or kind == "setting"):
+        names = "" if near else "`arbora list settings` shows all"
     return f"unknown {kind} {name!r}; {' '.join(part for part in (guess, names) if part)}"
 
 

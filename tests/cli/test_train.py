@@ -536,6 +536,13 @@ def test_the_report_says_whether_las_has_subtypes(arbora, synthetic, tmp_path):
     assert "(LAS with subtypes, as in `arbora eval --subtypes`)" in arbora("train", train_file, *call).stdout
 
 
+def test_an_unknown_setting_is_a_short_error(arbora, synthetic):
+    result = arbora("train", synthetic[0], "-o", "m.arbora", "-p", "xyzzy=1")
+    assert result.status == 2
+    assert "arbora list settings" in result.stderr
+    assert len(result.stderr) < 200
+
+
 @pytest.mark.parametrize(
     ("given", "value"), [(("--epochs", 0), "0"), (("--epochs=0",), "0"), (("--epochs", "three"), "three")]
 )

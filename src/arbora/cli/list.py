@@ -134,6 +134,19 @@ def _features(name: str) -> Description:
     return {"name": name, "summary": made.summary, "templates": templates}
 
 
+def _settings() -> dict[str, Parameter]:
+    from arbora.training.config import TrainConfig
+
+    return {name: each for name, each in flat_parameters(TrainConfig).items() if name != "parameters"}
+
+
+def _setting(name: str) -> Description:
+    known = _settings()
+    require_known("setting", name, known)
+    described = _parameter(known[name])
+    return {**described, "summary": described.pop("help")}
+
+
 def _model(name: str) -> Description:
     from arbora.cli.get import described_model
 
@@ -205,6 +218,15 @@ KINDS = {
         _parser_names,
         _parser,
         columns=("features",),
+    ),
+    "settings": Kind(
+        "setting",
+        "Show what a setting of `arbora train` does, its values and its default.",
+        "patience",
+        _settings,
+        _setting,
+        columns=("default",),
+        rows=("default", "range"),
     ),
     "inducers": Kind(
         "inducer",
