@@ -4,12 +4,13 @@ import logging
 import os
 import signal
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from arbora.training.tune import Trials
 
-__all__ = ["DyingTrials", "Toy", "broken", "doubled", "partial"]
+__all__ = ["DyingTrials", "Toy", "broken", "broken_at_first", "doubled", "partial"]
 
 
 class Toy:
@@ -59,6 +60,15 @@ class Toy:
 
 def broken():
     raise RuntimeError("cannot be made")
+
+
+def broken_at_first(folder, times):
+    """A toy, except the first times."""
+    for number in range(times):
+        with suppress(FileExistsError):
+            Path(folder, f"start {number}").touch(exist_ok=False)
+            raise RuntimeError(f"start {number}")
+    return Toy()
 
 
 class ToyShare:

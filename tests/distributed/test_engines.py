@@ -1,17 +1,19 @@
 """Engines: calls, errors, lost workers and limits are the same for processes and for Ray."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from distributed_toys import Toy, broken, partial
+from distributed_toys import Toy, broken, broken_at_first, partial
 from errors import rejects
 
 from arbora.distributed.engines import (
     Outcome,
+    StartError,
     TimeLimitError,
     WorkerLostError,
     engines,
@@ -62,7 +64,7 @@ def test_workers_keep_their_objects_and_replace_lost_ones(engine, tmp_path):
         assert isinstance(found.pop(2).error, WorkerLostError)
         assert sorted(outcome.get() for outcome in found.values()) == [0, 1, 3]
 
-        limit = 1.0 if engine == "local" else 15.0  # an actor takes seconds to start
+        limit = 5.0
         found = outcomes(workers, "sleep", [0.01, 60.0, 0.02], limit=limit)
         assert isinstance(found[60.0].error, TimeLimitError)
         assert found[0.02] == Outcome(0.02)
@@ -83,11 +85,73 @@ def test_errors_that_cannot_be_pickled_keep_their_text():
         workers.call_all("fail_strangely", [(1,)])
 
 
-def test_an_object_that_cannot_be_made_is_the_error_of_every_call():
-    with open_workers("local", broken, 2) as workers:
-        found = outcomes(workers, "add", [1, 2, 3])
-    assert all(isinstance(each.error, RuntimeError) for each in found.values())
-    assert len(found) == 3
+def test_workers_that_do_not_start_end_the_run(engine):
+    with open_workers(engine, broken, 2) as workers:
+        if engine == "local":
+            with pytest.raises(StartError, match="cannot be made"):
+                workers.call_all("add", [(1,), (2,)])
+        with pytest.raises(StartError, match="cannot be made"):
+            outcomes(workers, "add", [1, 2, 3])
+
+
+@pytest.mark.parametrize(("broken_starts", "attempts", "warnings"), [(1, 1, 1), (2, 3, 0)])
+def test_the_others_go_on_if_a_worker_does_not_start(tmp_path, caplog, broken_starts, attempts, warnings):
+    with open_workers("local", partial(broken_at_first, str(tmp_path), broken_starts), 2) as workers:
+        found = outcomes(workers, "sleep", [0.1, 0.2, 0.3, 0.4], attempts=attempts)
+    assert {task: outcome.get() for task, outcome in found.items()} == {n: n for n in (0.1, 0.2, 0.3, 0.4)}
+    assert len(caplog.messages) == warnings
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """A Ray cluster of two nodes with a CPU each, of which the second can be lost."""
+    ray_is_installed()
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    made.add_node(num_cpus=1)
+    yield made
+    made.shutdown()
+
+
+def test_a_cluster_may_be_too_small_and_lose_a_node(cluster, tmp_path, caplog):
+    """Tasks do not wait for actors that have no place."""
+    second = next(node for node in cluster.list_all_nodes() if node is not cluster.head_node)
+    with open_workers("ray", partial(Toy, str(tmp_path)), 3, address=cluster.address) as workers:
+        assert "2 CPUs" in caplog.text
+        found, is_lost = [], False
+        for each in run_tasks(workers, "sleep", [0.2] * 30, limit=30.0):
+            if each is not None:
+                found.append(each[1].get())
+            if len(found) > 4 and not is_lost:
+                is_lost = True
+                cluster.remove_node(second, allow_graceful=False)
+        assert found == [0.2] * 30
+
+
+@pytest.mark.parametrize("address", ["auto", "127.0.0.1:1", "nonsense"])
+def test_a_cluster_that_does_not_answer_is_an_input_error(address, monkeypatch):
+    ray_is_installed()
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with rejects(InputError, field="address"), open_workers("ray", Toy, 1, address=address):
+        pass
+
+
+@pytest.mark.parametrize("error", [OSError("no space"), RuntimeError("timed out"), SystemExit(15)])
+def test_a_cluster_that_does_not_start_is_an_error(error, monkeypatch):
+    ray_is_installed()
+    from arbora.distributed.ray import ClusterError
+
+    def fail(**_):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Ray has a handler of its own
+        raise error
+
+    monkeypatch.setattr("ray.init", fail)
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(ClusterError, match=str(error)), open_workers("ray", Toy, 1):
+        pass
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_unknown_engines_are_rejected():

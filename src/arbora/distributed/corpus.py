@@ -15,16 +15,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
+from socket import gethostname
 from time import monotonic
 from typing import Any
 
 from arbora import __version__
-from arbora.distributed.engines import Outcome, Pool, cores, run_tasks
-from arbora.distributed.folder import CorpusFolder, Journal
+from arbora.distributed.engines import Outcome, Pool, cores, in_words, run_tasks
+from arbora.distributed.folder import MANIFEST, CorpusFolder, Journal
 from arbora.distributed.inputs import find_inputs
 from arbora.distributed.parse_shard import LONGEST_REASON, CorpusOptions, Counts, parse_shard
 from arbora.distributed.shards import Shard, count_shards, plan_shards
-from arbora.errors import ArboraError, InputError
+from arbora.errors import InputError
 from arbora.pipeline.pipeline import Pipeline, load
 from arbora.progress import Observer, Silent
 
@@ -81,6 +82,9 @@ class ShardParser:
     """The state of a worker: the model, and the output folder."""
 
     def __init__(self, model: Pipeline, options: CorpusOptions, folder: str) -> None:
+        if not Path(folder, MANIFEST).exists():  # else outputs would be lost on the disk of another machine
+            what = f"{folder} is not there on {gethostname()}; choose a folder that all machines share"
+            raise InputError(what, field="folder")
         self.model, self.options, self.folder = model, options, folder
         self.journal = Journal(folder)
 
@@ -215,7 +219,7 @@ class Run:
             self.report.new_words += outcome.value["words"]
             return
         line = {"shard": shard.name, "path": shard.path, "start": shard.start, "end": shard.end}
-        line |= {"error": type(outcome.error).__name__, "reason": _reason(outcome.error)}
+        line |= {"error": type(outcome.error).__name__, "reason": in_words(outcome.error)[:LONGEST_REASON]}
         self._failed[shard.name] = line
         self.folder.add_failure(line)
         self.report.failed += 1
@@ -233,9 +237,3 @@ class Run:
         self.folder.write_report(document)
         failed = f", {self.report.failures:,} failed" if self.report.failures else ""
         self.observer.status(f"{self.report.words_per_second:,.0f} words/s{failed}")
-
-
-def _reason(error: BaseException) -> str:
-    text = str(error) or type(error).__name__
-    known = isinstance(error, ArboraError | OSError | MemoryError)
-    return (text if known else f"{type(error).__name__}: {text}")[:LONGEST_REASON]

@@ -9,12 +9,14 @@ is done, and replaces workers that are lost. Objects, arguments and results are 
 
 from __future__ import annotations
 
+import logging
 import os
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from time import monotonic
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
@@ -26,15 +28,29 @@ Make: TypeAlias = Callable[[], Any]
 """Makes the object of a worker, in the worker."""
 
 ATTEMPTS = 3
-"""How often a task is given to a worker, if workers are lost while they do it."""
+"""How often a task is given to a worker, if workers are lost while they do it; and how often in a row a
+worker may fail to start."""
+
+logger = logging.getLogger("arbora")
 
 
 class WorkerLostError(ArboraError):
     """A worker ended before it returned a result: it crashed, was killed, or its machine is gone."""
 
 
+class StartError(ArboraError):
+    """A worker could not make its object, so it did not start its task."""
+
+
 class TimeLimitError(ArboraError):
     """A call took longer than its limit; its worker was ended."""
+
+
+def in_words(error: BaseException) -> str:
+    """The text of an error, with its type where the text alone may not be understood."""
+    text = str(error)
+    known = isinstance(error, ArboraError | OSError | MemoryError)
+    return (text if known and text else f"{type(error).__name__}: {text}").removesuffix(": ")
 
 
 @dataclass(frozen=True)
@@ -54,8 +70,9 @@ class Outcome:
 class Workers(ABC):
     """Workers that each hold an object; use as a context manager.
 
-    `make` runs in each worker. A call after which a worker is lost has the outcome `WorkerLostError`, and the
-    worker can be restarted. After `close` no worker runs.
+    `make` runs in each worker; if it raises an error, calls have the outcome `StartError`. A call after which
+    a worker is lost has the outcome `WorkerLostError`. The worker can be restarted. After `close` no worker
+    runs.
     """
 
     name: ClassVar[str]
@@ -74,9 +91,20 @@ class Workers(ABC):
     def call(self, worker: int, method: str, *arguments: Any) -> None:
         """Start a call of a method of a worker's object; a worker takes one call at a time."""
 
+    def is_ready(self, worker: int) -> bool:
+        """Whether a worker takes calls now; on a cluster, it may have to wait for a free place."""
+        return True
+
     @abstractmethod
     def wait(self, timeout: float | None = None) -> list[tuple[int, Outcome]]:
-        """Calls that have ended since the last `wait`: worker and outcome; none after `timeout` seconds."""
+        """Calls that have ended since the last `wait`: worker and outcome; none after `timeout` seconds.
+
+        Also workers that could not start, with or without a call. May return nothing earlier.
+        """
+
+    @abstractmethod
+    def end(self, worker: int) -> None:
+        """End a worker, even a busy one."""
 
     @abstractmethod
     def restart(self, worker: int) -> None:
@@ -173,17 +201,42 @@ def run_tasks(
     """Call a method with each task on any free worker; yield tasks as they end, in any order.
 
     A task whose worker was lost is tried again, `attempts` times in all. One that takes longer than `limit`
-    seconds, with the time that its worker may need to start, ends with `TimeLimitError`. Yields None after
-    each `idle` seconds in which no task has ended.
+    seconds, with the time that a local worker may need to start, ends with `TimeLimitError`. Yields None
+    after at most `idle` seconds in which no task has ended.
+
+    A worker that does not start is started again, `attempts` times in all; then the others go on without it.
+    Raises the error if none is left.
     """
-    left, again = map(_Running, tasks), deque[_Running[Task]]()
-    free, running = deque(range(workers.count)), dict[int, _Running[Task]]()
+    left, waiting = map(_Running, tasks), deque[_Running[Task]]()
+    free, running = list(range(workers.count)), dict[int, _Running[Task]]()
+    failed_starts = dict.fromkeys(free, 0)
+
+    def has_task() -> bool:
+        waiting.extend(islice(left, 0 if waiting else 1))
+        return bool(waiting)
+
+    def start_again(worker: int, error: BaseException) -> None:
+        failed_starts[worker] += 1
+        if failed_starts[worker] < attempts:
+            workers.restart(worker)
+            return
+        free.remove(worker)
+        workers.end(worker)
+        if not free and not running:
+            raise error
+        logger.warning(
+            "worker %d of %d does not start (%s); the others go on", worker + 1, workers.count, error
+        )
+
     while True:
-        while free and (given := again.popleft() if again else next(left, None)) is not None:
-            running[worker := free.popleft()] = given
+        for worker in [each for each in free if workers.is_ready(each)]:
+            if not has_task():
+                break
+            free.remove(worker)
+            running[worker] = given = waiting.popleft()
             given.since = monotonic()
             workers.call(worker, method, given.task)
-        if not running:
+        if not running and not has_task():
             return
         ended = workers.wait(_patience(running.values(), limit, idle))
         now = monotonic()
@@ -192,21 +245,28 @@ def run_tasks(
                 workers.restart(worker)
                 ended.append((worker, Outcome(error=TimeLimitError(f"took longer than {limit:g} s"))))
         for worker, outcome in ended:
-            given = running.pop(worker)
-            free.append(worker)
-            if isinstance(outcome.error, WorkerLostError):
-                workers.restart(worker)
-                given.lost += 1
-                if given.lost < attempts:
-                    again.append(given)
-                    continue
-            yield given.task, outcome
+            done = running.pop(worker, None)
+            if done is not None:
+                free.append(worker)
+            if outcome.error is not None and (done is None or isinstance(outcome.error, StartError)):
+                waiting.extend([done] if done else [])
+                start_again(worker, outcome.error)
+            elif done is not None:
+                failed_starts[worker] = 0
+                if isinstance(outcome.error, WorkerLostError):
+                    workers.restart(worker)
+                    done.lost += 1
+                    if done.lost < attempts:
+                        waiting.append(done)
+                        continue
+                yield done.task, outcome
         if not ended:
             yield None
 
 
 def _patience(running: Iterable[_Running[Any]], limit: float | None, idle: float) -> float:
     """How long to wait: until a task reaches its limit, at most `idle` seconds."""
-    if limit is None:
+    begun = [each.since for each in running]
+    if limit is None or not begun:
         return idle
-    return max(0.0, min(idle, min(each.since for each in running) + limit - monotonic() + 0.001))
+    return max(0.0, min(idle, min(begun) + limit - monotonic() + 0.001))

@@ -90,8 +90,12 @@ class LocalWorkers(Workers):
         except Empty:
             return found
 
-    def restart(self, worker: int) -> None:
+    def end(self, worker: int) -> None:
         self._end(worker, monotonic())
+        self._starts[worker] += 1  # its messages, such as that it was lost, are of the past
+
+    def restart(self, worker: int) -> None:
+        self.end(worker)
         self._processes[worker] = self._start(worker)
 
     def close(self) -> None:

@@ -14,6 +14,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import IO, Any
 
+from arbora.distributed.engines import StartError, in_words
+
 HEADER = 8
 
 
@@ -49,7 +51,7 @@ def main() -> None:
     try:
         made = pickle.loads(first)()
     except BaseException as error:
-        failed = error
+        failed = StartError(in_words(error))
     while (request := waiting.get()) is not None:
         answer: Any = (None, failed)
         if failed is None:
