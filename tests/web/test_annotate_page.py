@@ -422,11 +422,63 @@ def test_the_learning_curve(page):
     assert "Corrections" in page.one("#curves").text
 
 
+@pytest.fixture
+def checked(driver, model, tmp_path):
+    """A page on finished sentences, of which the eighth has improbable heads and the ninth an unknown tag."""
+    gold = [each for each in generate(60, seed=9) if len(each) > 2]
+    gold[7] = replace(gold[7], heads=tuple(range(len(gold[7]))))
+    gold[8] = replace(gold[8], upos=("WHAT", *gold[8].upos[1:]))
+    (tmp_path / "new.conllu").write_text("".join(each.to_conllu() for each in gold))
+    with serving("annotate", tmp_path / "new.conllu", "-m", model, "--every", "0") as address:
+        made = Annotation(driver, address, tmp_path)
+        made.open(8)
+        yield made
+        driver.get("about:blank")  # before the server ends
+
+
+def test_what_a_check_finds_is_listed_and_settled(checked):
+    page = checked
+    page.one("#checking summary").click()
+    page.wait(lambda: "may be wrong" in page.one("#marked").text)
+    page.one("#check").click()
+    page.wait(lambda: "%" in page.one("#findings").text, 60)
+    page.settle()
+    listed = [(each["number"], each["word"]) for each in page.call("findings")["findings"]]
+    word = next(word for number, word in listed if number == 8)
+    page.wait(lambda: ", warning: improbable" in page.labels[word - 1])  # without loading the page again
+    page.one(f'#findings [data-number="8"][data-word="{word}"]').click()
+    page.settle()
+    assert "improbable" in page.one("#word .faults").text
+    assert page.driver.switch_to.active_element == page.node(word)
+    proposal = page.view(8)["words"][word - 1]["proposal"]
+    page.press("a")
+    page.settle()
+    own = page.view(8)["words"][word - 1]
+    assert (own["head"], own["deprel"], own["faults"]) == (proposal["head"], proposal["deprel"], [])
+    page.wait(lambda: len(page.all("#findings li")) == len(listed) - 1)
+    page.press("c")
+    page.settle()
+    number = int(page.one("#place").text.split(" of ")[0].split()[-1])
+    word = int(page.driver.switch_to.active_element.get_attribute("data-node"))
+    assert (number, word) in listed
+    text = page.path.read_text()
+    page.click("It is right")
+    page.said("not marked any more")
+    assert page.view(number)["words"][word - 1]["faults"] == []
+    assert page.path.read_text() == text
+    page.wait(lambda: len(page.all("#findings li")) == len(listed) - 2)
+    page.one("#remedy button").click()
+    page.said("marked again")
+    assert page.view(number)["words"][word - 1]["faults"]
+    page.press("r")
+    page.said("not marked any more")
+
+
 def test_every_key_is_documented(page):
     page.press("?")
     page.wait(lambda: page.all("dialog.help"))
     keys = {each.text for each in page.all("dialog.help kbd")}
-    assert {"y", "n", "d", "u", "l", "p", "s", "j", "t", ".", "+", "Enter", "Delete"} <= keys
+    assert {"y", "n", "d", "u", "l", "p", "s", "j", "t", "c", "a", "r", ".", "+", "Enter", "Delete"} <= keys
     page.press(Keys.ESCAPE)
     page.wait(lambda: not page.all("dialog.help"))
     # Keys do nothing where text is typed.

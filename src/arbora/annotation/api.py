@@ -82,6 +82,22 @@ class LearnRequest(Object):
     do: Literal["start", "cancel", "check"]
 
 
+class FindingsRequest(Object):
+    """Which of the marked words to list; `start` is a place among them."""
+
+    start: Number = 1
+    count: Annotated[int, Meta(ge=1, le=500)] = 100
+
+
+class SettleRequest(Object):
+    """A marked word that is right as it is; `right` false: mark it again."""
+
+    number: Number
+    version: Version
+    word: WordNumber
+    right: bool = True
+
+
 class SaveRequest(Object):
     """The name of a copy, in the folder of the treebank."""
 
@@ -96,6 +112,13 @@ class ExportRequest(Object):
 
 
 # Responses
+
+
+class Proposal(Object):
+    """The arc that the parser proposes instead of an improbable one."""
+
+    head: int
+    deprel: str
 
 
 class WordView(Object):
@@ -114,7 +137,8 @@ class WordView(Object):
     by: dict[Column, By | None]
     head_probability: Probability | None
     label_probability: Probability | None
-    faults: list[str]
+    faults: Annotated[list[str], Meta(description="Why it may be wrong.")]
+    proposal: Annotated[Proposal | None, Meta(description="Instead of an arc that a check found improbable.")]
 
 
 class TokenView(Object):
@@ -161,6 +185,25 @@ class SentenceList(Object):
 
     total: int
     sentences: list[SentenceRow]
+
+
+class Finding(Object):
+    """A word that may be wrong, and why."""
+
+    number: int
+    version: str
+    word: int
+    form: str
+    faults: list[str]
+    probability: Annotated[Probability | None, Meta(description="Of its head; null: it is not improbable.")]
+    proposal: Proposal | None
+
+
+class FindingList(Object):
+    """Words that may be wrong: the least probable arcs first, then faults of tags and relations."""
+
+    total: int
+    findings: list[Finding]
 
 
 class ModelView(Object):

@@ -20,10 +20,11 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from arbora.annotation import api, examples, views
+from arbora.annotation import api, examples
 from arbora.annotation.assistant import Assistant, Source, without_tags
 from arbora.annotation.draft import Draft
 from arbora.annotation.examples import HELD_OUT, PIECE
+from arbora.annotation.findings import arcs_of_report
 from arbora.annotation.learner import MODEL, SUSPICIOUS, TAGGED, TRAIN, WORDS, Request
 from arbora.annotation.project import Project
 from arbora.annotation.refusal import Refusal
@@ -208,8 +209,7 @@ class Learning:
         _write(folder / TRAIN, [draft.learnable() for draft in drafts])
         self._run_learner(folder, Request("check", seed=self.seed))
         report = json.loads((folder / SUSPICIOUS).read_text(encoding="utf-8"))
-        found = views.suspicious_words(report, drafts, texts[len(texts) - len(drafts) :])
-        self.project.put_suspicious(found)
+        self.project.put_improbable(arcs_of_report(report, drafts))
 
     def _train(self) -> None:
         with self.project.lock:

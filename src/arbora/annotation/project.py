@@ -17,6 +17,7 @@ from arbora.annotation.arcs import forget, repair
 from arbora.annotation.assistant import CONFLICT, Assistant
 from arbora.annotation.draft import STATE, STATES, Draft
 from arbora.annotation.editing import KEEP_TREE, apply_edit, describe
+from arbora.annotation.findings import Findings, ImprobableArc, key_of
 from arbora.annotation.journal import Splice
 from arbora.annotation.questions import Questions
 from arbora.annotation.refusal import Refusal
@@ -56,7 +57,7 @@ class Project:
         self.on_decisions: Callable[[int], None] = lambda count: None
         """Called under the lock after an edit, with the number of decisions."""
         self._questions = Questions()
-        self._suspicious: dict[str, dict[int, str]] = {}
+        self._findings = Findings(self.store.folder)
         self._checks = 0
         self._summarise()
 
@@ -128,7 +129,7 @@ class Project:
             text=self._text(place)[:300],
             words=own.words,
             decided=own.decided,
-            suspicious=len(self._suspicious.get(own.version, ())),
+            suspicious=sum(mark.arc is not None for mark in self._marks(place).values()),
         )
 
     def sentence(self, number: int) -> api.SentenceView:
@@ -141,10 +142,54 @@ class Project:
     def _view(self, text: str, number: int, assistant: Assistant | None) -> api.SentenceView:
         draft = known_draft(text)
         belief = None if assistant is None else assistant.believe(draft)
-        view = views.view_sentence(draft, text, number, belief)
-        for word, message in self._suspicious.get(view.version, {}).items():
-            view.words[word - 1].faults.append(message)
-        return view
+        marks = views.marks_of(draft, key_of(draft), self._findings)
+        return views.view_sentence(draft, text, number, belief, marks)
+
+    def _marks(self, place: int) -> dict[int, views.Mark]:
+        own = self.summaries[place]
+        if not own.faulty and own.key not in self._findings:
+            return {}
+        return views.marks_of(known_draft(self.store.texts[place]), own.key, self._findings)
+
+    def findings(self, wanted: api.FindingsRequest) -> api.FindingList:
+        """The words that may be wrong, the least probable arcs first."""
+        with self.lock:
+            rows: list[tuple[float, int, int]] = []
+            for place, own in enumerate(self.summaries):
+                if own.key in self._findings:
+                    marks = self._marks(place).items()
+                    rows += [(2.0 if m.arc is None else m.arc.probability, place, word) for word, m in marks]
+                else:
+                    rows += [(2.0, place, word) for word in own.faulty]
+            rows.sort()
+            chosen = rows[wanted.start - 1 : wanted.start - 1 + wanted.count]
+            return api.FindingList(len(rows), [self._finding(place, word) for _, place, word in chosen])
+
+    def _finding(self, place: int, word: int) -> api.Finding:
+        faults, arc = mark = self._marks(place)[word]
+        form = known_draft(self.store.texts[place]).nodes[word - 1].form
+        return api.Finding(
+            number=place + 1,
+            version=self.summaries[place].version,
+            word=word,
+            form=form,
+            faults=faults,
+            probability=None if arc is None else views.rounded(arc.probability),
+            proposal=mark.proposal,
+        )
+
+    def settle(self, wanted: api.SettleRequest) -> api.SentenceView:
+        """Take the mark off a word that is right as it is, or put it back."""
+        with self.lock:
+            place = self._place(wanted.number, wanted.version)
+            draft = known_draft(self.store.texts[place])
+            draft.node(wanted.word)
+            try:
+                self._findings.settle(draft, wanted.word, right=wanted.right)
+            except OSError as error:
+                raise Refusal("not_saved", f"the mark could not be saved ({error.strerror})") from None
+            self._checks += 1
+        return self.sentence(wanted.number)
 
     def _place(self, number: int, version: str | None = None) -> int:
         """The place of a sentence; Refusal if there is none, or it has changed."""
@@ -258,10 +303,10 @@ class Project:
             if splices:
                 self._replaced(self.store.replace("edit", "trees of the file given to the parser", splices))
 
-    def put_suspicious(self, found: dict[str, dict[int, str]]) -> None:
-        """Remember what a check says: messages about words, by the versions of sentences."""
+    def put_improbable(self, found: dict[str, list[ImprobableArc]]) -> None:
+        """Remember the improbable arcs that a check found, by the keys of sentences."""
         with self.lock:
-            self._suspicious = found
+            self._findings.put(found)
             self._checks += 1
 
     def adopt(self, assistant: Assistant) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from arbora.annotation import api
 from arbora.annotation.assistant import Assistant, Belief
-from arbora.annotation.draft import COLUMNS, Draft, State
+from arbora.annotation.draft import COLUMNS, Draft, Node, State
+from arbora.annotation.findings import Findings, ImprobableArc, key_of
 from arbora.annotation.texts import version_of
 from arbora.data.sentence import NO_HEAD
 
@@ -36,6 +37,10 @@ class Summary(NamedTuple):
     upos: tuple[str, ...]
     deprels: tuple[str, ...]
     roots: int
+    key: str
+    """See `key_of`."""
+    faulty: tuple[int, ...]
+    """Words whose tag or relation is no valid one."""
 
     @classmethod
     def of(cls, draft: Draft, text: str) -> Summary:
@@ -48,6 +53,8 @@ class Summary(NamedTuple):
             upos=tuple({node.upos for node in draft.nodes}),
             deprels=tuple(node.deprel for node in draft.nodes),
             roots=sum(node.head == 0 for node in draft.nodes),
+            key=key_of(draft),
+            faulty=tuple(word for word, node in enumerate(draft.nodes, start=1) if _faults(node)),
         )
 
 
@@ -79,8 +86,38 @@ def known_first(counts: Counter[str], universal: tuple[str, ...]) -> list[str]:
     return [*universal, *(name for name in others if name != "_")]
 
 
-def view_sentence(draft: Draft, text: str, number: int, belief: Belief | None) -> api.SentenceView:
+class Mark(NamedTuple):
+    """Why a word may be wrong: messages, and the arc that a check found improbable."""
+
+    faults: list[str]
+    arc: ImprobableArc | None
+
+    @property
+    def proposal(self) -> api.Proposal | None:
+        """The arc that the parser proposes."""
+        return None if self.arc is None else api.Proposal(self.arc.proposed_head, self.arc.proposed_deprel)
+
+
+def marks_of(draft: Draft, key: str, findings: Findings) -> dict[int, Mark]:
+    """The words that may be wrong, without those that a human found right."""
+    improbable, right = findings.improbable(draft, key), findings.right(draft, key)
+    marks = {}
+    for word, node in enumerate(draft.nodes, start=1):
+        arc, faults = improbable.get(word), _faults(node)
+        if arc is not None:
+            proposed = f"{draft.name(arc.proposed_head)} with the label {arc.proposed_deprel}"
+            share = f"{arc.probability:.1%}"
+            faults.append(f"improbable ({share}); the parser would attach it to {proposed}")
+        if faults and word not in right:
+            marks[word] = Mark(faults, arc)
+    return marks
+
+
+def view_sentence(
+    draft: Draft, text: str, number: int, belief: Belief | None, marks: Mapping[int, Mark]
+) -> api.SentenceView:
     """A sentence with the model's probabilities of its arcs; None: there is no model."""
+    unmarked = Mark([], None)
     unknown: list[float | None] = [None] * len(draft)
     heads, labels = (unknown, unknown) if belief is None else (belief.heads, belief.labels)
     words = [
@@ -98,7 +135,8 @@ def view_sentence(draft: Draft, text: str, number: int, belief: Belief | None) -
             by={column: node.by(column) for column in COLUMNS},
             head_probability=rounded(heads[word - 1]),
             label_probability=rounded(labels[word - 1]),
-            faults=_faults(node.upos, node.deprel, node.head),
+            faults=marks.get(word, unmarked).faults,
+            proposal=marks.get(word, unmarked).proposal,
         )
         for word, node in enumerate(draft.nodes, start=1)
     ]
@@ -138,30 +176,17 @@ def _most_doubtful(words: list[api.WordView]) -> int | None:
     return min(known)[1] if known else None
 
 
-def _faults(upos: str, deprel: str, head: int) -> list[str]:
+def _faults(node: Node) -> list[str]:
     faults = []
-    if upos != "_" and upos not in UPOS:
-        faults.append(f"{upos} is no UPOS tag of Universal Dependencies")
-    if deprel != "_" and deprel.partition(":")[0] not in DEPRELS:
-        faults.append(f"{deprel} is no relation of Universal Dependencies")
-    if head == 0 and deprel not in ("root", "_"):
-        faults.append(f"the label of a root is root, not {deprel}")
-    if head > 0 and deprel == "root":
+    if node.upos != "_" and node.upos not in UPOS:
+        faults.append(f"{node.upos} is no UPOS tag of Universal Dependencies")
+    if node.deprel != "_" and node.deprel.partition(":")[0] not in DEPRELS:
+        faults.append(f"{node.deprel} is no relation of Universal Dependencies")
+    if node.head == 0 and node.deprel not in ("root", "_"):
+        faults.append(f"the label of a root is root, not {node.deprel}")
+    if node.head > 0 and node.deprel == "root":
         faults.append("only the root of a sentence has the label root")
     return faults
-
-
-def suspicious_words(
-    report: Sequence[dict[str, Any]], drafts: Sequence[Draft], texts: Sequence[str]
-) -> dict[str, dict[int, str]]:
-    """What to say about improbable arcs: messages about words, by the versions of sentences."""
-    found: dict[str, dict[int, str]] = {}
-    for arc in report:
-        draft, version = drafts[arc["sentence"]], version_of(texts[arc["sentence"]])
-        proposed = f"{draft.name(arc['proposed_head'])} with the label {arc['proposed_deprel']}"
-        message = f"improbable ({arc['probability']:.1%}); the parser would attach it to {proposed}"
-        found.setdefault(version, {})[arc["word"]] = message
-    return found
 
 
 def view_model(assistant: Assistant) -> api.ModelView:

@@ -52,7 +52,7 @@ class Call(NamedTuple):
     @property
     def is_large(self) -> bool:
         """Whether it may take long, so that others must not wait for it."""
-        return self.endpoint.name in ("next", "export", "reload")
+        return self.endpoint.name in ("next", "findings", "export", "reload")
 
 
 def calls(project: Project, learning: Learning) -> list[Call]:
@@ -97,6 +97,20 @@ def calls(project: Project, learning: Learning) -> list[Call]:
         post("trees", "Rank the trees of a sentence.", api.TreesRequest, api.Trees, project.trees),
         post("next", "Choose the next question.", api.NextRequest, api.Question, project.next),
         post("learn", "Start or cancel learning.", api.LearnRequest, view, learning.command),
+        post(
+            "findings",
+            "List words that may be wrong.",
+            api.FindingsRequest,
+            api.FindingList,
+            project.findings,
+        ),
+        post(
+            "settle",
+            "Say that a marked word is right.",
+            api.SettleRequest,
+            api.SentenceView,
+            project.settle,
+        ),
         post("reload", "Take the file as it is on the disk.", none, view, lambda _: project.reload()),
         post(
             "save",

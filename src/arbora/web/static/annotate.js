@@ -3,6 +3,7 @@
 import { at, counted, make, makeButton, percent, save, say, setUpTheme } from "./common.js";
 import { askFields, showKeys } from "./dialogs.js";
 import { WordActions } from "./edits.js";
+import { FindingList } from "./findings.js";
 import { drawCurves } from "./learning.js";
 import { Project } from "./project.js";
 import { STATES, SentenceList } from "./sentences.js";
@@ -14,7 +15,8 @@ const state = { question: null, skip: [], busy: 0 };
 
 const project = new Project({ onProject: showProject, onSentences: showChange, onSaving: showSaving });
 const list = new SentenceList(project, (number) => busily(() => open(number)));
-const page = { project, run, focusTree };
+const findings = new FindingList(project, ({ number, word }) => busily(() => open(number, word)));
+const page = { project, run, settle, focusTree };
 const actions = new WordActions(page);
 const panel = new WordPanel(project, actions);
 const view = (page.view = new TreeView(at("stage"), {
@@ -102,6 +104,19 @@ async function run(edit, message) {
   });
 }
 
+// A marked word is right as it is; or not, after all.
+async function settle(word, right) {
+  const name = actions.nameOf(word);
+  await busily(async () => {
+    await project.settle(word, right);
+    show();
+    await findings.load();
+    say(right ? `${name} is right: it is not marked any more.` : `${name} is marked again.`);
+    offer(...(right ? [makeButton("Mark it again", () => settle(word, false))] : []));
+  });
+  focusTree();
+}
+
 // Buttons that help after an error; none: away with them.
 function offer(...buttons) {
   at("remedy").replaceChildren(...buttons);
@@ -113,6 +128,7 @@ function showChange({ sentences, first, shift }) {
     state.skip = state.skip.map(([number, word]) => [number > first ? number + shift : number, word]);
     list.load();
   } else sentences.forEach((each) => list.update(each));
+  guarded(() => findings.load());
   const isOther = list.current !== project.sentence.number;
   if (isOther) list.mark(project.sentence.number);
   show(isOther ? project.sentence.doubtful ?? 1 : view.current);
@@ -168,6 +184,13 @@ function nextQuestion(isSkip) {
   });
 }
 
+function nextFinding() {
+  return busily(async () => {
+    const finding = await findings.next(project.sentence.number, view.current);
+    say(finding ? finding.faults.join("; ") : "No word is marked.");
+  });
+}
+
 // Yes to the question; without one, the current arc is right, and the most doubtful word comes next.
 async function yes() {
   const { question } = state, isAsked = question?.number === project.sentence.number;
@@ -210,6 +233,7 @@ function showOrders(orders) {
 function showLearning({ phase, every, since, message, error }, model) {
   const isIdle = phase === "idle";
   at("phase").textContent = error ? `failed: ${error}` : isIdle ? "" : message || `${phase}…`;
+  at("check").disabled = !isIdle;
   at("learn").textContent = isIdle ? "Learn now" : "Cancel";
   at("since").textContent = `${counted(since, "decision")} since the last training; it runs every ${every}.`;
   const seen = `${model?.number} ${phase} ${project.about.states.done}`;
@@ -224,11 +248,12 @@ function drawLearning(seen) {
 // Something else has changed the treebank: show it, unless the user is in the middle of something.
 async function refreshShown() {
   list.load();
+  guarded(() => findings.load());
   if (!project.sentence || state.busy || view.choosing !== null || view.dragging.active || document.querySelector("dialog") || isTyping(document.activeElement)) return;
-  const { number, version } = project.sentence;
+  const before = project.sentence, { number } = before;
   await guarded(async () => {
     const sentence = await project.load(Math.min(number, project.about.sentences));
-    if (sentence.version === version) return;
+    if (JSON.stringify(sentence) === JSON.stringify(before)) return;
     show();
     if (state.question) ask(state.question.number === number ? state.question : null);
   });
@@ -279,6 +304,9 @@ const KEYS = [
   ["t", "Make or edit a multiword token", word("token")],
   [".", "End the sentence after the word", word("splitSentence")],
   ["+", "Join the next sentence to this one", () => actions.joinSentences()],
+  ["c", "Go to the next word that may be wrong", nextFinding],
+  ["a", "Take what the parser proposes instead of a marked arc", word("accept")],
+  ["r", "The marked word is right as it is", word("settle")],
   ["Escape", "Stop asking", () => ask(null)],
   ["?", "Show the keys", () => showKeys([["← →", "Select another word"], ["Enter", "Choose a head: arrows move, 0 is ROOT, Enter takes it, Escape cancels"], ...KEYS])],
 ];
@@ -305,6 +333,7 @@ for (const [id, action] of Object.entries({
   back: () => move(-1), forth: () => move(1), done: toggleDone, undo: () => step("undo"), redo: () => step("redo"),
   stop: () => ask(null), keys: KEYS.at(-1)[2], next: () => nextQuestion(false), yes, skip: () => nextQuestion(true),
   learn: () => busily(() => project.learn(project.about.learning.phase === "idle" ? "start" : "cancel")),
+  check: () => busily(() => project.learn("check")), "next-finding": nextFinding,
   export: () => busily(async () => save(project.about.file, "text/plain;charset=utf-8", await project.exported())),
   "export-done": () => busily(async () => save(project.about.file, "text/plain;charset=utf-8", await project.exported(["done"]))),
 })) at(id).addEventListener("click", action);

@@ -5,7 +5,7 @@ import { askFields } from "./dialogs.js";
 import { pick } from "./picker.js";
 
 export class WordActions {
-  // `page` has project, view, run(edit, message) and focusTree().
+  // `page` has project, view, run(edit, message), settle(word, right) and focusTree().
   constructor(page) {
     this.page = page;
   }
@@ -32,6 +32,19 @@ export class WordActions {
 
   confirm(word) {
     return this.page.run({ do: "confirm", words: [word] }, `The arc to ${this.nameOf(word)} is confirmed.`);
+  }
+
+  // Take what the parser proposes instead of an improbable arc.
+  accept(word) {
+    const { proposal } = this.words[word - 1];
+    if (!proposal) return say(`The parser proposes nothing else for ${this.nameOf(word)}.`);
+    const { head, deprel } = proposal;
+    return this.page.run({ do: "head", word, head, deprel }, `${this.nameOf(word)} is ${deprel} of ${this.nameOf(head)}.`);
+  }
+
+  settle(word) {
+    if (!this.words[word - 1].faults.length) return say(`${this.nameOf(word)} is not marked.`);
+    return this.page.settle(word, true);
   }
 
   forget(word) {

@@ -66,6 +66,17 @@ export class Project {
     return call("/api/next", { order, unit, after, skip });
   }
 
+  findings(count) {
+    return call("/api/findings", { count });
+  }
+
+  // A marked word is right as it is; or not, after all.
+  async settle(word, right) {
+    const { number, version } = this.sentence;
+    this.sentence = await call("/api/settle", { number, version, word, right });
+    await this.refresh();
+  }
+
   curve() {
     return call("/api/curve");
   }

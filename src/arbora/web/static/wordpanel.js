@@ -45,7 +45,10 @@ export class WordPanel {
     if (!word.faults.length) return [];
     const list = make("ul", undefined, "faults");
     list.append(...word.faults.map((fault) => make("li", fault)));
-    return [list];
+    const row = make("div", undefined, "actions"), { actions } = this;
+    if (word.proposal) row.append(keyed(makeButton("Take the parser's arc", () => actions.accept(word.id)), "a"));
+    row.append(keyed(makeButton("It is right as it is", () => actions.settle(word.id)), "r"));
+    return [list, row];
   }
 
   // The parser's candidates come a little later.

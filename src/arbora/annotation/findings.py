@@ -1,0 +1,111 @@
+"""Words that may be wrong: improbable arcs that a check found, and words that a human found right after all.
+
+Both are kept in `findings.json`, by the forms of a sentence, so they stay with it when others come and
+go. They hold while the arc (and for words found right, the tag) is as it was then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from arbora.annotation.draft import Draft
+from arbora.storage.files import replacing
+
+NAME = "findings.json"
+
+
+class ImprobableArc(msgspec.Struct):
+    """An arc that a check found improbable, and what the parser proposes."""
+
+    word: int
+    head: int
+    deprel: str
+    probability: float
+    proposed_head: int
+    proposed_deprel: str
+
+
+class RightWord(msgspec.Struct, frozen=True):
+    """A word that a human found right with this arc and tag."""
+
+    word: int
+    head: int
+    deprel: str
+    upos: str
+
+
+class _Kept(msgspec.Struct):
+    arcs: dict[str, list[ImprobableArc]] = msgspec.field(default_factory=dict)
+    right: dict[str, list[RightWord]] = msgspec.field(default_factory=dict)
+
+
+class Findings:
+    """The findings of a project, by the keys of sentences."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / NAME
+        try:
+            self._kept = msgspec.json.decode(self.path.read_bytes(), type=_Kept)
+        except (OSError, msgspec.MsgspecError):
+            self._kept = _Kept()
+
+    def __contains__(self, key: str) -> bool:
+        """Whether something is known about a sentence."""
+        return key in self._kept.arcs or key in self._kept.right
+
+    def improbable(self, draft: Draft, key: str) -> dict[int, ImprobableArc]:
+        """The arcs of a sentence that a check found improbable, by words."""
+        arcs = {}
+        for arc in self._kept.arcs.get(key, ()):
+            node = draft.nodes[arc.word - 1]
+            if (node.head, node.deprel) == (arc.head, arc.deprel):
+                arcs[arc.word] = arc
+        return arcs
+
+    def right(self, draft: Draft, key: str) -> set[int]:
+        """The words of a sentence that a human found right as they are."""
+        known = self._kept.right.get(key, ())
+        return {each.word for each in known if each == _right_word(draft, each.word)}
+
+    def put(self, arcs: dict[str, list[ImprobableArc]]) -> None:
+        """Replace the improbable arcs by those of a new check."""
+        self._save(_Kept(arcs, self._kept.right))
+
+    def settle(self, draft: Draft, word: int, *, right: bool) -> None:
+        """Note that a word is right as it is, or take that back."""
+        key, own = key_of(draft), _right_word(draft, word)
+        words = [each for each in self._kept.right.get(key, ()) if each.word != word]
+        all_right = {**self._kept.right, key: [*words, own] if right else words}
+        self._save(_Kept(self._kept.arcs, {key: words for key, words in all_right.items() if words}))
+
+    def _save(self, kept: _Kept) -> None:
+        with replacing(self.path, durable=True) as stream:
+            stream.write(msgspec.json.encode(kept))
+        self._kept = kept
+
+
+def _right_word(draft: Draft, word: int) -> RightWord:
+    node = draft.nodes[word - 1]
+    return RightWord(word, node.head, node.deprel, node.upos)
+
+
+def key_of(draft: Draft) -> str:
+    """A short name of the forms of a sentence."""
+    forms = "\t".join(node.form for node in draft.nodes)
+    return hashlib.blake2b(forms.encode(), digest_size=9).hexdigest()
+
+
+def arcs_of_report(
+    report: Iterable[dict[str, Any]], drafts: Sequence[Draft]
+) -> dict[str, list[ImprobableArc]]:
+    """The improbable arcs of a check of some sentences, by their keys."""
+    found: dict[str, list[ImprobableArc]] = {}
+    for each in report:
+        arc = msgspec.convert({name: each[name] for name in ImprobableArc.__struct_fields__}, ImprobableArc)
+        found.setdefault(key_of(drafts[each["sentence"]]), []).append(arc)
+    return found
