@@ -120,7 +120,15 @@ def test_a_given_model_stays_until_a_better_one_is_learned(tmp_path, in_process)
     background.wait()
     assert background.error is None
     assert project.view().model.source == "given"  # nothing is held out yet
+    assert "x stays" in project.view().learning.message
+    assert str(examples.LEAST_HELD_OUT) in project.view().learning.message
     assert [point.source for point in background.curve().points] == ["given"]
+
+
+def test_why_a_given_model_stays():
+    assert learning.why_given_stays(80.0, 80.0, 500) == ""
+    assert "70.5" in learning.why_given_stays(70.5, 80.25, 500)
+    assert "12" in learning.why_given_stays(None, None, 12)
 
 
 def test_learning_without_words_or_arcs_is_refused(tmp_path):

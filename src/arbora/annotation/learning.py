@@ -23,7 +23,7 @@ import msgspec
 from arbora.annotation import api, examples
 from arbora.annotation.assistant import Assistant, Source, without_tags
 from arbora.annotation.draft import Draft
-from arbora.annotation.examples import HELD_OUT, PIECE
+from arbora.annotation.examples import HELD_OUT, LEAST_HELD_OUT, PIECE
 from arbora.annotation.findings import arcs_of_report
 from arbora.annotation.learner import MODEL, SUSPICIOUS, TAGGED, TRAIN, WORDS, Request
 from arbora.annotation.project import Project
@@ -77,6 +77,8 @@ class Learning:
         self.start_assistant: Assistant | None = None
         """The model that learning starts from."""
         self._number = 0
+        self._outcome = ""
+        """What to say when the work is done."""
 
     def view(self) -> api.LearningView:
         """The state of the background."""
@@ -181,8 +183,9 @@ class Learning:
 
     def _run(self, work: Callable[[], None]) -> None:
         try:
+            self._outcome = "up to date"
             work()
-            self.message = "up to date"
+            self.message = self._outcome
         except Cancelled:
             self.message = "cancelled"
         except (ArboraError, OSError) as error:
@@ -210,6 +213,7 @@ class Learning:
         self._run_learner(folder, Request("check", seed=self.seed))
         report = json.loads((folder / SUSPICIOUS).read_text(encoding="utf-8"))
         self.project.put_improbable(arcs_of_report(report, drafts))
+        self._outcome = f"{len(report):,} improbable arcs in {len(drafts):,} sentences"
 
     def _train(self) -> None:
         with self.project.lock:
@@ -294,13 +298,15 @@ class Learning:
             raise LearnerError(report["error"])
 
     def _adopt(self, new: Assistant, decisions: int, held: Sequence[Draft]) -> None:
-        """Use a model unless it is worse than the one that it started from, and add a point to the curve."""
+        """Use a model unless it is worse than the given one, and add a point to the curve."""
         las, uas = examples.scores_on(new, held)
         chosen = new
         if new.source == "learned" and self.start_assistant is not None and self.given is not None:
-            before, _ = examples.scores_on(self.start_assistant, held)
-            if las is None or before is None or las < before:
-                chosen, las, uas = self.start_assistant, *examples.scores_on(self.start_assistant, held)
+            before = examples.scores_on(self.start_assistant, held)
+            why = why_given_stays(las, before[0], sum(map(len, held)))
+            if why:
+                chosen, las, uas = self.start_assistant, *before
+                self._outcome = f"{self.name} stays: {why}"
         state = {"source": chosen.source, "writes_tags": chosen.writes_tags}
         if chosen.source == "learned":
             self._install(MODEL, **state)
@@ -365,6 +371,16 @@ class Learning:
     def _save_state(self, **values: Any) -> None:
         with replacing(self.folder / STATE) as stream:
             stream.write(json.dumps({**self._kept_state(), **values}).encode())
+
+
+def why_given_stays(learned: float | None, given: float | None, words: int) -> str:
+    """Why a learned model does not replace the given one, from their LAS on held-out words; "" if it does."""
+    if learned is None or given is None:
+        few = f"a comparison needs {LEAST_HELD_OUT} held-out words in sentences that are done, got {words}"
+        return f"{few}; finish more sentences"
+    if learned < given:
+        return f"LAS {given:.1f} on {words} held-out words; the learned model has {learned:.1f}"
+    return ""
 
 
 class Cancelled(Exception):  # noqa: N818

@@ -25,6 +25,7 @@ from arbora.parsing.parsed import HEAD
 from arbora.web.limits import Limits
 from arbora.web.serving import NO_RANKING, Engine, RankedTrees, without_tree
 from arbora.web.svg import draw_svg
+from arbora.web.validation import explain
 
 JSON = "application/json"
 SVG = "image/svg+xml"
@@ -221,7 +222,7 @@ def read_request(body: bytes, kind: type[R]) -> R:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise Rejected(422, "bad_request", f"body: {str(error)[:300]}") from None
+        raise Rejected(422, "bad_request", f"body: {explain(error, kind)}") from None
 
 
 def _reject_constant(name: str) -> float:

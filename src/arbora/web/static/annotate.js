@@ -232,7 +232,7 @@ function showOrders(orders) {
 
 function showLearning({ phase, every, since, message, error }, model) {
   const isIdle = phase === "idle";
-  at("phase").textContent = error ? `failed: ${error}` : isIdle ? "" : message || `${phase}…`;
+  at("phase").textContent = error ? `failed: ${error}` : message || (isIdle ? "" : `${phase}…`);
   at("check").disabled = !isIdle;
   at("learn").textContent = isIdle ? "Learn now" : "Cancel";
   at("since").textContent = `${counted(since, "decision")} since the last training; it runs every ${every}.`;
