@@ -1,9 +1,15 @@
 #include "base/parallel.hpp"
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
 namespace arbora {
+
+int usable_threads(int threads) {
+    const int most = static_cast<int>(std::max(16u, 4 * std::thread::hardware_concurrency()));
+    return std::clamp(threads, 1, most);
+}
 
 void SharedLoop::fail(std::size_t index) {
     const std::lock_guard lock(mutex_);
@@ -22,9 +28,9 @@ void SharedLoop::interrupt() {
 
 void SharedLoop::run(int extra, const std::function<void(int)>& work) {
     std::vector<std::thread> pool;
-    running_ = extra;
+    pool.reserve(static_cast<std::size_t>(extra));
     for (int worker = 1; worker <= extra; ++worker) {
-        pool.emplace_back([this, worker, &work] {
+        const auto body = [this, worker, &work] {
             {
                 const FollowStopFlag follow(is_interrupted_);
                 work(worker);
@@ -32,7 +38,18 @@ void SharedLoop::run(int extra, const std::function<void(int)>& work) {
             const std::lock_guard lock(mutex_);
             --running_;
             ended_.notify_one();
-        });
+        };
+        const auto add = [this](int count) {
+            const std::lock_guard lock(mutex_);
+            running_ += count;
+        };
+        add(1);
+        try {
+            pool.emplace_back(body);
+        } catch (const std::exception&) {  // std::system_error, std::bad_alloc: the system has no more
+            add(-1);
+            break;
+        }
     }
     work(0);
     wait();

@@ -12,6 +12,9 @@
 
 namespace arbora {
 
+// So many threads, but not many more than the processor runs at once: each needs memory.
+int usable_threads(int threads);
+
 // The shared state of the threads of one loop: how it ends.
 class SharedLoop {
 public:
@@ -22,8 +25,8 @@ public:
     // Within a handler: stops the bodies of all threads at their next check.
     void interrupt();
 
-    // Runs work(0) on this thread and work(1), ..., work(extra) on others. Returns when all have ended; throws the exception that
-    // stopped the loop.
+    // Runs work(0) on this thread and work(1), ..., work(extra) on others, or on fewer where the system starts no more. Returns when
+    // all have ended; throws the exception that stopped the loop.
     void run(int extra, const std::function<void(int)>& work);
 
 private:
@@ -42,6 +45,7 @@ private:
 // precedence over other exceptions.
 template <class Body>
 void parallel_for(std::size_t count, int threads, Body body) {
+    threads = usable_threads(threads);
     if (threads <= 1 || count <= 1) {
         for (std::size_t i = 0; i < count; ++i) {
             check_stop();

@@ -42,7 +42,7 @@ inline void check_weights(const Weights& weights, std::size_t expected) {
 template <class Make>
 auto make_workers(int threads, Make&& make) {
     std::vector<decltype(make())> workers;
-    for (int i = 0; i < std::max(threads, 1); ++i) workers.push_back(make());
+    for (int i = 0; i < usable_threads(threads); ++i) workers.push_back(make());
     return workers;
 }
 

@@ -9,8 +9,6 @@
 // A restriction says which of the valid moves are allowed: allowed(space, state, moves).
 #pragma once
 
-#include <limits>
-
 #include "base/interrupt.hpp"
 #include "search/transition/state.hpp"
 
@@ -61,8 +59,10 @@ struct Choice {
 // The best of some moves, which are not none, in the state that the scorer looks at.
 template <class System, class Scorer>
 Choice best_choice(const System& system, const transition::Space& space, const transition::State& state, Scorer& scorer, transition::Moves moves) {
-    Choice best{{}, -std::numeric_limits<double>::infinity()};
-    each_move(moves, [&](transition::Move move) {
+    // The first move stays where no score is larger, even if scores are infinite or NaN.
+    const transition::Move first = transition::first(moves);
+    Choice best{{first, -1}, scorer.move(first)};
+    each_move(static_cast<transition::Moves>(moves & (moves - 1)), [&](transition::Move move) {
         const double score = scorer.move(move);
         if (score > best.score) best = {{move, -1}, score};
     });

@@ -3,7 +3,8 @@
 // HillClimber is the loop, generic in the change and its score. It remembers the best change of every word. A change that moves d from h
 // to h' alters it only for words that may hang on one of these three, for the three themselves, and for the ancestors of h and h'. With c
 // the time for the best change of one word, k candidate heads per word and trees of depth t: O(n c) for the start, O((k + t) c) per
-// step, O(n + number of arcs) space.
+// step, O(n + number of arcs) space. At most kStepsPerWord (n + 1) steps: where large scores cancel, rounding can make a gain of a
+// tie, and the search would not end.
 //
 // A scorer offers: int n(); int head(d); each_head(d, visit) over the heads that d may have; Change best_change(d), with dep = 0
 // where no change of d raises the score; apply(change).
@@ -40,6 +41,8 @@ inline bool is_below(const int* heads, int node, int dep) {
 template <class Change>
 class HillClimber {
 public:
+    static constexpr std::size_t kStepsPerWord = 8;
+
     template <class Scorer>
     void run(Scorer& scorer) {
         const auto nodes = static_cast<std::size_t>(scorer.n()) + 1;
@@ -51,7 +54,7 @@ public:
             check_stop();
             changes_[static_cast<std::size_t>(d)] = scorer.best_change(d);
         }
-        while (true) {
+        for (std::size_t step = 0; step < kStepsPerWord * nodes; ++step) {
             check_stop();
             Change best;
             for (const Change& change : changes_)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <string>
 
 #include "base/errors.hpp"
@@ -206,6 +207,108 @@ double log_goal(const Charts& charts, const Problem& p) {
     return dominant_tree(charts, heads.data(), least) ? std::max(result, tree_score(p, heads.data())) : result;
 }
 
+// Whether scores are so large that their exponentials would be clamped.
+bool is_large(const Problem& p) {
+    const auto large = [](double x) { return (x > kScoreLimit) | ((x < -kScoreLimit) & (x >= -kLargestScore)); };
+    int count = 0;
+    for (int h = 0; h <= p.n; ++h) {
+        const double* row = p.arcs + h * p.nodes();
+        for (int d = 1; d <= p.n; ++d) count += large(row[d]);
+        count -= h > 0 && large(row[h]);
+    }
+    return count > 0;
+}
+
+// The same distribution with scores that are small where they matter. A masked root row is raised, as each tree has one root. If that is
+// not enough, scores are made relative to the best tree: each word's lack what it adds to that tree. First order: arcs whose trees all
+// are far worse have no probability, and are left out. Other large scores cancel in the trees near the best.
+class Centred {
+    static constexpr double kFar = -1e6;  // e^kFar is nothing, even times the number of trees
+
+public:
+    Centred(const Problem& p, Arena& arena) : problem(p), heads_(p.nodes()), own_(p.nodes()), arcs_(p.arcs, p.arcs + p.nodes() * p.nodes()) {
+        problem.arcs = arcs_.data();
+        if (p.roots == Roots::single) raise_root();
+        if (!is_large(problem)) return;
+        argmax(problem, arena, heads_.data());
+        word_scores(problem, heads_.data(), own_.data());
+        taken_out_ += std::accumulate(own_.begin(), own_.end(), 0.0);
+        is_relative_ = true;
+        each_arc(p.n, [&](int h, int d) { at(h, d) = std::min(allowed(at(h, d)) - own_[d], kLargestScore); });
+        if (p.second_order() || p.third_order()) return;
+        leave_out_by_bound();
+        leave_out_by_search(arena);
+    }
+    Centred(const Centred&) = delete;
+
+    Problem problem;
+
+    // log Z of the original, from that of the problem: with n words there are at most (n + 1)^n trees.
+    double log_partition(double sum) const {
+        return taken_out_ + (is_relative_ ? std::clamp(sum, 0.0, problem.n * std::log(problem.nodes())) : sum);
+    }
+
+private:
+    void raise_root() {
+        double top = kMinusInfinity;
+        for (int d = 1; d <= problem.n; ++d) top = std::max(top, allowed(at(0, d)));
+        if (!(std::abs(top) > kScoreLimit) || top == kMinusInfinity) return;
+        for (int d = 1; d <= problem.n; ++d) at(0, d) = allowed(at(0, d)) - top;
+        taken_out_ = top;
+    }
+
+    static bool is_far(double score) { return score < kFar; }
+    double& at(int head, int dep) { return arcs_[static_cast<std::size_t>(head * problem.nodes() + dep)]; }
+
+    // A tree is no better than all words' best arcs together.
+    void leave_out_by_bound() {
+        std::vector<double> top(problem.nodes());
+        each_arc(problem.n, [&](int h, int d) { top[d] = std::max(top[d], at(h, d)); });
+        const double all = std::accumulate(top.begin(), top.end(), 0.0);
+        each_arc(problem.n, [&](int h, int d) {
+            if (is_far(at(h, d) + all - top[d])) at(h, d) = kMinusInfinity;
+        });
+    }
+
+    // By the best tree with the arc, for a few arcs.
+    void leave_out_by_search(Arena& arena) {
+        std::vector<std::pair<int, int>> large;
+        each_arc(problem.n, [&](int h, int d) {
+            if (std::abs(at(h, d)) > kScoreLimit && at(h, d) != kMinusInfinity) large.emplace_back(h, d);
+        });
+        constexpr std::size_t kMostPerWord = 16;
+        if (large.size() > kMostPerWord * problem.nodes()) return;
+        std::vector<double> all = arcs_;
+        Problem with_arc = problem;
+        with_arc.arcs = all.data();
+        for (const auto& [head, dep] : large) {
+            for (int h = 0; h <= problem.n; ++h)
+                if (h != head) all[static_cast<std::size_t>(h * problem.nodes() + dep)] = kMinusInfinity;
+            bool is_near = false;
+            try {
+                argmax(with_arc, arena, heads_.data());
+                is_near = !is_far(tree_score(with_arc, heads_.data()));
+            } catch (const NoTreeError&) {}
+            if (!is_near) at(head, dep) = kMinusInfinity;
+            for (int h = 0; h <= problem.n; ++h) all[static_cast<std::size_t>(h * problem.nodes() + dep)] = at(h, dep);
+        }
+    }
+
+    double taken_out_ = 0.0;
+    bool is_relative_ = false;
+    std::vector<int> heads_;
+    std::vector<double> own_, arcs_;
+};
+
+// ask(p), or ask(a problem of the same distribution) if the scores are too large.
+template <class Ask>
+auto with_small_scores(const Problem& p, Arena& arena, Ask ask) {
+    if (!is_large(p)) return ask(p);
+    const Centred centred(p, arena);
+    arena.reset();
+    return ask(centred.problem);
+}
+
 double log_partition_nonprojective(const Problem& p, Arena& arena) {
     const Square square(p.n);
     const double* scores = checked_scores(p, square, arena);
@@ -289,6 +392,48 @@ void sample_nonprojective(const Problem& p, int count, Generator& random, Arena&
     }
 }
 
+// The sums of `marginals`, for at least one word.
+void sum_marginals(const Problem& p, Arena& arena, MarginalArrays out) {
+    const Square square(p.n);
+    const Diagonals layout = diagonals(p);
+    const auto nodes = static_cast<std::size_t>(p.nodes()), cells = nodes * nodes;
+    if (p.trees == Trees::nonprojective) {
+        MatrixTree sums(checked_scores(p, square, arena), square, p.roots, arena);
+        if (!sums.any_tree()) no_tree(p);
+        return sums.marginals(out.arcs);
+    }
+    with_sums(p, arena, Use::marginals, [&](const auto& charts) {
+        if constexpr (!requires { charts.layout; }) {
+            GrandparentMarginals grand{out.arcs, p.siblings ? out.siblings : nullptr, p.grandparents ? out.grandparents : nullptr,
+                                       p.grandsiblings ? out.grandsiblings : nullptr};
+            kernels().marginals_grandparent(charts, GrandparentMemory::take(arena, square), grand);
+            if (grand.siblings != nullptr) clip(out.siblings, cells * nodes);
+            if (grand.grandparents != nullptr) clip(out.grandparents, cells * nodes);
+            if (grand.grandsiblings != nullptr) clip(out.grandsiblings, cells * cells);
+        } else {
+            const FlowPlanes flow = FlowPlanes::take(arena, layout);
+            if constexpr (requires { charts.shares; }) {
+                std::memset(out.siblings, 0, cells * nodes * sizeof(double));  // late, so that it is still in the cache when it is filled
+                kernels().marginals_sibling(charts, flow, out.siblings);
+            } else {
+                kernels().marginals_arc(charts, flow);
+            }
+            arcs_of(flow, layout, out.arcs);
+        }
+    });
+}
+
+void draw_trees(const Problem& p, int count, Generator& random, Arena& arena, int* heads) {
+    if (p.trees == Trees::nonprojective) return sample_nonprojective(p, count, random, arena, heads);
+    with_sums(p, arena, Use::sums, [&](const auto& charts) {
+        std::vector<Item> agenda;
+        for (int i = 0; i < count; ++i) {
+            check_stop(static_cast<std::size_t>(p.nodes()) * p.nodes());
+            sample_tree(charts, random, agenda, heads + i * p.nodes());
+        }
+    });
+}
+
 }  // namespace
 
 void argmax(const Problem& p, Arena& arena, int* heads) {
@@ -337,16 +482,20 @@ double log_partition(const Problem& p, Arena& arena) {
     arena.reset();
     if (p.n == 0) return 0.0;
     if (is_searched(p)) return with_found_trees(p, p.width, arena, [](const auto& found) { return found.log_sum(); });
-    if (p.trees == Trees::nonprojective) return log_partition_nonprojective(p, arena);
-    return with_sums(p, arena, Use::sums, [&](const auto& charts) { return log_goal(charts, p); });
+    const auto sum = [&](const Problem& of) {
+        arena.reset();
+        if (of.trees == Trees::nonprojective) return log_partition_nonprojective(of, arena);
+        return with_sums(of, arena, Use::sums, [&](const auto& charts) { return log_goal(charts, of); });
+    };
+    if (!is_large(p)) return sum(p);
+    const Centred centred(p, arena);
+    return centred.log_partition(sum(centred.problem));
 }
 
 void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
     const FlushDenormals flush;
     require_answer(p, "marginals", true);
     arena.reset();
-    const Square square(p.n);
-    const Diagonals layout = diagonals(p);
     const auto nodes = static_cast<std::size_t>(p.nodes()), cells = nodes * nodes;
     const auto clear_siblings = [&] { std::memset(out.siblings, 0, cells * nodes * sizeof(double)); };
     if (p.siblings != nullptr && (p.n == 0 || p.third_order())) clear_siblings();
@@ -358,30 +507,7 @@ void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
         clear_siblings();
         return with_found_trees(p, p.width, arena, [&](const auto& found) { marginals_of_found(found, p, out); });
     }
-    if (p.trees == Trees::nonprojective) {
-        MatrixTree sums(checked_scores(p, square, arena), square, p.roots, arena);
-        if (!sums.any_tree()) no_tree(p);
-        return sums.marginals(out.arcs);
-    }
-    with_sums(p, arena, Use::marginals, [&](const auto& charts) {
-        if constexpr (!requires { charts.layout; }) {
-            GrandparentMarginals grand{out.arcs, p.siblings ? out.siblings : nullptr, p.grandparents ? out.grandparents : nullptr,
-                                       p.grandsiblings ? out.grandsiblings : nullptr};
-            kernels().marginals_grandparent(charts, GrandparentMemory::take(arena, square), grand);
-            if (grand.siblings != nullptr) clip(out.siblings, cells * nodes);
-            if (grand.grandparents != nullptr) clip(out.grandparents, cells * nodes);
-            if (grand.grandsiblings != nullptr) clip(out.grandsiblings, cells * cells);
-        } else {
-            const FlowPlanes flow = FlowPlanes::take(arena, layout);
-            if constexpr (requires { charts.shares; }) {
-                clear_siblings();  // late, so that it is still in the cache when it is filled
-                kernels().marginals_sibling(charts, flow, out.siblings);
-            } else {
-                kernels().marginals_arc(charts, flow);
-            }
-            arcs_of(flow, layout, out.arcs);
-        }
-    });
+    with_small_scores(p, arena, [&](const Problem& small) { sum_marginals(small, arena, out); });
     clip(out.arcs, cells);
 }
 
@@ -389,13 +515,16 @@ void marginals_along(const Problem& p, const double* values, Arena& arena, doubl
     const FlushDenormals flush;
     if (p.second_order() || p.third_order()) throw InputError("marginals_along takes first-order scores only");
     arena.reset();
-    const Direction direction(p, values);
+    const Direction checked(p, values);
     if (p.n == 0) {
         out[0] = 0.0;
-    } else {
-        (p.trees == Trees::nonprojective ? slopes_nonprojective : slopes_projective)(p, direction, arena, out);
+        return;
     }
-    for (std::ptrdiff_t i = 0; i < p.nodes() * p.nodes(); ++i) out[i] *= direction.scale();
+    with_small_scores(p, arena, [&](const Problem& small) {
+        const Direction direction(small, values);
+        (p.trees == Trees::nonprojective ? slopes_nonprojective : slopes_projective)(small, direction, arena, out);
+        for (std::ptrdiff_t i = 0; i < p.nodes() * p.nodes(); ++i) out[i] *= direction.scale();
+    });
 }
 
 void sample(const Problem& p, int count, Generator& random, Arena& arena, int* heads) {
@@ -406,14 +535,7 @@ void sample(const Problem& p, int count, Generator& random, Arena& arena, int* h
         std::fill_n(heads, count, -1);
         return;
     }
-    if (p.trees == Trees::nonprojective) return sample_nonprojective(p, count, random, arena, heads);
-    with_sums(p, arena, Use::sums, [&](const auto& charts) {
-        std::vector<Item> agenda;
-        for (int i = 0; i < count; ++i) {
-            check_stop(static_cast<std::size_t>(p.nodes()) * p.nodes());
-            sample_tree(charts, random, agenda, heads + i * p.nodes());
-        }
-    });
+    with_small_scores(p, arena, [&](const Problem& small) { draw_trees(small, count, random, arena, heads); });
 }
 
 }  // namespace arbora

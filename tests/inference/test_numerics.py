@@ -249,3 +249,30 @@ def test_marginals_of_three_hundred_awkward_words(trees):
     scores[:, 9] -= 800.0
     scores[4, 20] = scores[20, 4] = 1e6
     check_marginals(inference.marginals(scores, trees=trees, roots="single"))
+
+
+@each_family
+@pytest.mark.parametrize("value", [-1e12, 2e12, -2e12, 1e15, -1e15, 1e20, -1e20, 1e299, -1e299])
+def test_log_partition_of_large_scores(value, trees, roots):
+    scores = np.zeros((4, 4))
+    scores[:, 1] = value
+    expected = value + inference.log_partition(np.zeros((4, 4)), trees=trees, roots=roots)
+    assert inference.log_partition(scores, trees=trees, roots=roots) == pytest.approx(expected, rel=1e-15)
+    marginals = inference.marginals(scores, trees=trees, roots=roots)
+    assert np.allclose(marginals, inference.marginals(np.zeros((4, 4)), trees=trees, roots=roots), atol=1e-12)
+
+
+@each_family
+@pytest.mark.parametrize("scale", [1e12, 1e15, 1e20, 1e290])
+def test_with_large_scores_the_best_tree_has_all_probability(scale, trees, roots):
+    for seed in range(20):
+        scores = np.random.default_rng(seed).normal(size=(5, 5)) * scale
+        best = inference.argmax(scores, trees=trees, roots=roots)
+        assert inference.log_partition(scores, trees=trees, roots=roots) == pytest.approx(
+            best.score, rel=1e-14
+        )
+        assert inference.entropy(scores, trees=trees, roots=roots) == pytest.approx(0.0, abs=1e-9)
+        marginals = inference.marginals(scores, trees=trees, roots=roots)
+        assert marginals[best.heads[1:], np.arange(1, 5)] == pytest.approx(1.0)
+        drawn = inference.sample(scores, 3, trees=trees, roots=roots)
+        assert all(tree.heads.tolist() == best.heads.tolist() for tree in drawn)

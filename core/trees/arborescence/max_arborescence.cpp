@@ -176,7 +176,10 @@ const double* without_soft_masks(const double* scores, Square square, Arena& are
     const double outweighs = 4.0 * (square.n + 1) * (ordinary + 1.0);
     std::sort(levels.begin(), levels.end());
     levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
-    if (levels.size() > 3) return scores;  // not masks, but scores of that size
+    // Not masks, but scores of that size, unless each level outweighs what is below it.
+    if (levels.size() > 3) return scores;
+    for (std::size_t i = 0; i < levels.size(); ++i)
+        if (levels[i] < (i == 0 ? outweighs : 4.0 * (square.n + 1) * levels[i - 1])) return scores;
     auto* copy = arena.take<double>(square.size());
     std::copy_n(scores, square.size(), copy);
     for (std::size_t i = 0; i < square.size(); ++i) {

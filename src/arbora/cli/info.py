@@ -289,8 +289,8 @@ def _induced(about: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[tu
 def _epochs(reports: list[Any]) -> str:
     """The number of epochs of each stage, and which was kept."""
     known = [each for each in map(_object, reports) if {"stage", "epoch", "best"} <= each.keys()]
-    last = {each["stage"]: each["epoch"] for each in known}
-    kept = {each["stage"]: each["epoch"] for each in known if each["best"]}
+    last = {str(each["stage"]): each["epoch"] for each in known}
+    kept = {str(each["stage"]): each["epoch"] for each in known if each["best"]}
     return ", ".join(f"{stage} {count} (kept {kept.get(stage)})" for stage, count in last.items())
 
 

@@ -81,6 +81,9 @@ def run() -> None:
     except ArboraError as error:
         complain(f"{error}{_lenient_hint(error, arguments)}")
         sys.exit(1)
+    except MemoryError:
+        complain("not enough memory; split long sentences, or use fewer threads or a smaller model")
+        sys.exit(1)
     except (KeyboardInterrupt, typer.Abort):
         complain("stopped")
         sys.exit(interrupts.status)

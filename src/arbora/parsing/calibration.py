@@ -36,8 +36,12 @@ MOST_STEPS = 500
 def fit_temperatures(parser: Parser, dev: Columns, *, threads: int = 1) -> Temperatures:
     """The temperatures that best predict which heads and labels of a treebank are right.
 
-    About a dozen passes with sums over trees. Without labels, or without a right head, theirs is 1.
+    About a dozen passes with sums over trees. Without labels, or without a right head, theirs is 1. Sentences
+    that the parser would cut are left out.
     """
+    longest = parser.search.longest
+    if longest is not None and np.any(is_short := np.diff(dev.offsets) <= longest):
+        dev = dev if is_short.all() else dev.select(np.flatnonzero(is_short))
     batch = parser.encode(dev, threads=threads)
     right = parser.trees(batch, threads=threads)[0] == dev.heads
     # Probabilities of pseudo-projective parsers are those of the lifted trees.

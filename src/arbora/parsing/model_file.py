@@ -72,6 +72,8 @@ def read_parts(file: ModelFile) -> dict[str, Any]:
         search: Search = factory.from_file(file, names)
         if file.metadata.get(LIFTS) is not None:
             lifts = from_dict(PseudoProjective, file.metadata[LIFTS], source=LIFTS)
+            if not search.label_count:
+                raise InputError(f"{LIFTS}: expected a parser with labels, which carry the marks, got none")
             search = LiftedSearch(search, lifts, names.labels)
         guide = _guide_file(file, is_needed=getattr(search.scorer, "needs_guide", False))
         templates = getattr(search.scorer, "templates", None)

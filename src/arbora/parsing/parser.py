@@ -20,6 +20,7 @@ from arbora.inference.distribution import TreeDistribution
 from arbora.inference.queries import MOST_TREES
 from arbora.interfaces import Query
 from arbora.moved import renamed
+from arbora.parsing.long_sentences import pieces_of
 from arbora.parsing.model_file import parser_parts, read_parts
 from arbora.parsing.parsed import Parsed, label_names, make_parsed, with_kept_labels
 from arbora.progress import Observer, Silent
@@ -116,7 +117,10 @@ class Parser(Reloaded):
         if decode == "argmax":
             request = ParseRequest(keep_heads=keep_heads, threads=threads)
             batch = self._as_batch(sentences, threads)
-            return self.search.best(batch, self.search.checked(batch, request))
+            request = self.search.checked(batch, request)
+            if pieces := pieces_of(batch, self.search, request):
+                return pieces.join(*self.search.best(pieces.batch, request))
+            return self.search.best(batch, request)
         # Without probabilities, one pass with sums over trees is enough.
         temperatures = self.calibration.for_minimum_risk
         confidence = self.confidence(
@@ -213,7 +217,11 @@ class Parser(Reloaded):
     def confidence_at(self, sentences: Columns | Batch, request: ParseRequest) -> ConfidenceAt:
         """`confidence` as a function of temperatures: work that does not depend on them is done once."""
         batch = self._as_batch(sentences, request.threads)
-        return self.search.confidence_at(batch, self.search.checked(batch, request))
+        request = self.search.checked(batch, request)
+        if pieces := pieces_of(batch, self.search, request):
+            confidence_at = self.search.confidence_at(pieces.batch, request)
+            return lambda temperatures: pieces.joined(confidence_at(temperatures))
+        return self.search.confidence_at(batch, request)
 
     def confidence(
         self,

@@ -24,6 +24,7 @@ from arbora.search.request import ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile
 from arbora.types import Ints
 
+LONGEST = 2_000
 LISTED = 32  # Trees in the list that probabilities come from, at least
 
 Parts = tuple[dict[str, NDArray[Any]], dict[str, Any]]
@@ -47,6 +48,8 @@ class Search(ABC):
     """How many arcs the largest part that is scored has."""
     label_count: int
     """How many labels it chooses from; 0: it gives none."""
+    longest: ClassVar[int | None] = LONGEST
+    """Parsers cut longer sentences; None: time and memory are linear."""
 
     @property
     @abstractmethod

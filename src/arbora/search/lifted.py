@@ -49,6 +49,10 @@ class LiftedSearch(Search):
         return tuple(filter(self.lifts.is_free_of_marks, labels))
 
     @property
+    def longest(self) -> int | None:  # type: ignore[override]
+        return self.inner.longest
+
+    @property
     def uncalibrated(self) -> Search:
         return self.inner
 

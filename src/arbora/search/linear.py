@@ -18,7 +18,7 @@ from arbora.interfaces import Query
 from arbora.registry import Registry, features
 from arbora.scorers import GraphSettings, LinearScorer
 from arbora.search.base import Parts, Search
-from arbora.search.pruner import Pruner, PrunerSettings, pruner_scorer, require_rule
+from arbora.search.pruner import Pruner, PrunerSettings, require_rule
 from arbora.search.ranked import RankedTrees, ranked_lists
 from arbora.search.request import ParseRequest
 from arbora.settings import from_dict, to_dict
@@ -110,15 +110,16 @@ class LinearSearch(Search):
             own = {"search": from_dict(cls.settings_kind, file.entry(cls.name, dict))}
         templates = cls.templates.needed_by_file(settings.features, file.source)()
         labels = len(names.labels)
-        scorer = cls.scorer_kind(settings, templates, labels=labels, **own)
         count = 64 * 64 * labels
+        # The file must have the bytes before anything of this size is made.
         seen = file.tensor("seen", np.uint8, [(count + 7) // 8])
         weights: dict[str, Any] = {"seen": np.unpackbits(seen, count=count)}
         for name, attribute in cls.tables.items():
-            task = "tree" if name == "tree" else "labels"
-            if task == "tree" or settings.labels != "none":
-                weights[attribute] = _read_table(file, name, scorer.weight_count(task))
-        return cls(scorer.replaced(**weights), _read_pruner(file, settings))
+            bits = settings.tree_bits if name == "tree" else settings.label_bits
+            if name == "tree" or settings.labels != "none":
+                weights[attribute] = _read_table(file, name, 1 << bits)
+        scorer = cls.scorer_kind(settings, templates, labels=labels, **own, **weights)
+        return cls(scorer, _read_pruner(file, settings))
 
 
 def _rounded(weights: Floats | None) -> Any:
@@ -131,7 +132,7 @@ def _read_pruner(file: ModelFile, shape: GraphSettings) -> Pruner | None:
         return None
     settings = from_dict(PrunerSettings, file.entry("pruner", dict))
     require_rule(settings, shape.trees)
-    weights = _read_table(file, "pruner", pruner_scorer(settings).weight_count())
+    weights = _read_table(file, "pruner", 1 << settings.bits)
     return Pruner(settings, weights, shape.roots)
 
 

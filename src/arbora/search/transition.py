@@ -21,6 +21,7 @@ class TransitionSearch(LinearSearch):
 
     name: ClassVar[str] = "transition"
     recipe = "arbora.training.linear:TransitionRecipe"
+    longest = None
     scorer: TransitionScorer
     scorer_kind = TransitionScorer
     settings_kind = TransitionSettings

@@ -30,6 +30,7 @@ METADATA = "__metadata__"
 CHECKSUM = "arbora.header_crc32"
 MAX_HEADER = 100_000_000  # as in the official library
 MAX_AXES = 32
+MAX_TENSORS = 100_000
 
 CODES = ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1")
 DTYPES = {f"{code[0].upper()}{8 * int(code[1])}": np.dtype(f"<{code}") for code in CODES}
@@ -185,6 +186,8 @@ def check_header(header: bytes) -> str:
 
 def locate_tensors(entries: Mapping[str, Any], size: int) -> dict[str, Tensor]:
     """Return the place of each tensor, padding included; they cover all `size` bytes exactly once."""
+    if len(entries) > MAX_TENSORS:
+        raise FaultError(f"header: expected at most {MAX_TENSORS:,} tensors, got {len(entries):,}")
     tensors = {name: _tensor(name, entry, size) for name, entry in entries.items() if name != METADATA}
     place = 0
     for name, tensor in sorted(tensors.items(), key=lambda item: item[1][2:]):

@@ -36,6 +36,8 @@ from arbora.storage.files import replacing
 FORMAT = 1
 DOCUMENT = "arbora"  # the key of our JSON document among the container's metadata
 MAX_DEPTH = 100
+LARGEST_WEIGHT = 1e20
+"""Weights beyond this are damage. Sums of many float32 weights up to this are still finite."""
 
 KINDS = {
     "parser": "a parser; `arbora.load` reads it",
@@ -164,9 +166,9 @@ def write_model(
 def read_model(path: str | os.PathLike[str], *, verify: bool = False) -> ModelFile:
     """Open a model file in O(header): arrays are mapped, and read only when used.
 
-    The header is checked in full, checksum included. `verify` also reads the data and compares its checksum,
-    which takes less time than using all of it. ModelError if the file is missing, damaged, of another kind,
-    or from a newer version.
+    The header is checked in full, checksum included. `verify` also reads the data, compares its checksum, and
+    rejects weights that are not finite or beyond LARGEST_WEIGHT. ModelError if the file is missing, damaged,
+    of another kind, or from a newer version.
 
     Do not overwrite an open file in place (`write_model` does not): its arrays would change.
     """
@@ -194,6 +196,8 @@ def _parse(content: bytes | mmap.mmap | memoryview, source: str, *, verify: bool
         if not name.startswith(PADDING)
     }
     version, metadata = document["arbora_version"], document["metadata"]
+    if verify:
+        _check_weights(tensors)
     whole = np.frombuffer(content, np.uint8)
     return ModelFile(source, document["format"], version, metadata, tensors, checksum, whole)
 
@@ -284,6 +288,15 @@ def _document(entries: Mapping[str, Any]) -> dict[str, Any]:
             got = type(document.get(name)).__name__
             raise FaultError(f"{DOCUMENT}.{name}: expected {kind.__name__}, got {got}")
     return document
+
+
+def _check_weights(tensors: Mapping[str, NDArray[Any]]) -> None:
+    for name, array in tensors.items():
+        if array.dtype.kind == "f" and array.size:
+            low, high = float(array.min()), float(array.max())  # NaN if there is one
+            if not (low >= -LARGEST_WEIGHT and high <= LARGEST_WEIGHT):
+                expected = f"numbers from -{LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
+                raise FaultError(f"tensor {name[:80]!r}: expected {expected}, got {low:g} to {high:g}")
 
 
 # ---------------------------------------------------------------- models in other processes
