@@ -261,7 +261,7 @@ def test_a_treebank_without_dev_is_noted(danish, arbora, tmp_path):
     (folder / "da_ddt-ud-dev.conllu").unlink()
     result = arbora("train", "UD_Danish-DDT", *SMALL)
     assert result.status == 0
-    assert "note: UD_Danish-DDT has no dev part; --dev 10%" in result.stderr
+    assert "note: UD_Danish-DDT has no dev part" in result.stderr
     result = arbora("train", folder, "--dev", "UD_Danish-DDT/test", *SMALL)
     assert result.status == 0
     assert "LAS" in result.stdout

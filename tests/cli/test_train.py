@@ -15,7 +15,9 @@ import pytest
 import arbora as package
 from arbora.cli.progress import TerminalProgress
 from arbora.cli.training import SHARED
+from arbora.data.synthetic import generate
 from arbora.data.treebank import read, write
+from arbora.pipeline.pipeline import Pipeline
 from arbora.registry import learners
 from arbora.settings import parameters_of
 from arbora.storage.model_file import read_model, write_model
@@ -677,3 +679,23 @@ def test_pseudo_projective_trees(train, arbora, synthetic, tmp_path):
     refused = train("--trees", "nonprojective", *lifted)
     assert refused.status == 2
     assert "projectivize: has no effect here; it needs projective trees" in " ".join(refused.stderr.split())
+
+
+def test_without_dev_a_part_is_held_out_and_probabilities_are_calibrated(arbora, tmp_path):
+    write(generate(120, seed=1), tmp_path / "train.conllu")
+    model = tmp_path / "m.arbora"
+    for dev, calibrated in (((), True), (("--dev", "none"), False)):
+        result = arbora("train", tmp_path / "train.conllu", "-o", model, *dev, "--epochs", 1, "--order", 1)
+        assert result.status == 0
+        assert ("12 sentences of TRAIN, held out" in result.stdout) == calibrated
+        assert Pipeline.load(model).parser.is_calibrated == calibrated
+
+
+def test_a_treebank_without_spaces_gives_a_model_for_raw_text(arbora, tmp_path):
+    text = "".join(sentence.to_conllu() for sentence in generate(60, seed=1))
+    lines = [line for line in text.replace("SpaceAfter=No", "_").split("\n") if "text =" not in line]
+    (tmp_path / "train.conllu").write_text("\n".join(lines), encoding="utf-8")
+    model = tmp_path / "m.arbora"
+    result = arbora("train", tmp_path / "train.conllu", "-o", model, "--epochs", 1, "--order", 1)
+    assert "raw text: split by likely spaces" in result.stdout
+    assert [len(sentence) for sentence in Pipeline.load(model)("Ann calls the dogs.")] == [5]

@@ -84,8 +84,8 @@ def test_a_full_treebank_trains_all_parts():
     [
         ((3,), ("segmenter", "parser"), ["tagger: none", "lemmatizer: none"]),
         ((2,), ("segmenter", "tagger", "parser"), ["lemmatizer: none"]),
-        (("text",), ("tagger", "lemmatizer", "parser"), ["segmenter: none"]),
-        (("text", 2, 3), ("parser",), ["segmenter: none", "tagger: none", "lemmatizer: none"]),
+        (("text",), ("segmenter", "tagger", "lemmatizer", "parser"), []),
+        (("text", 2, 3), ("segmenter", "parser"), ["tagger: none", "lemmatizer: none"]),
         ((4, 5), ("segmenter", "tagger", "lemmatizer", "parser"), []),
     ],
     ids=str,
@@ -389,6 +389,9 @@ def test_words_without_tags_or_lemmas_are_skipped_in_training():
 def test_spaces_are_guessed_if_the_treebank_has_none():
     sentences = columns(40).sentences()
     bare = columns_of(replace(each, comments=(), misc=("_",) * len(each)) for each in sentences)
-    assert train(bare, config=SMALL).pipeline.segmenter is None
-    guessed = {**SMALL, "segmenter": {"spaces": "guessed", "epochs": 2}}
-    assert train(bare, config=guessed).pipeline.segmenter is not None
+    for spaces, expected in (("given", None), ("guessed", "guessed"), ("auto", "guessed")):
+        config = {**SMALL, "segmenter": {"spaces": spaces, "epochs": 2}}
+        pipeline = train(bare, bare, config=config).pipeline
+        assert pipeline.about.get("spaces") == expected
+        assert (pipeline.segmenter is None) == (expected is None)
+    assert [len(sentence) for sentence in pipeline("Ann calls the dogs.")] == [5]

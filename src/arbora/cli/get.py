@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from arbora.storage.models import BUNDLED, installed_models, model_path, named_m
 from arbora.storage.models import NAME as MODEL_NAME
 from arbora.storage.ud.folders import TREEBANK, Folder, TreebankName, installed, language_of
 from arbora.training.config import TrainConfig
-from arbora.training.pipeline import has_text, train
+from arbora.training.pipeline import train
 from arbora.training.resolve import choose_parser
 
 HELD_OUT = "10%"
@@ -74,9 +73,6 @@ def command(
     chosen = training.choose_treebanks([str(treebank.path)], None if has_dev else HELD_OUT, quiet=quiet)
     config = TrainConfig()
     columns, dev = chosen.read("auto", config, lenient=True, partial=False)
-    if not has_text(columns):
-        say("note: the treebank does not mark spaces, so the segmenter learns from likely ones")
-        config = replace(config, segmenter=replace(config.segmenter, spaces="guessed"))
     if not quiet:
         if not has_dev:
             say(f"note: no dev part: {HELD_OUT} of the sentences are held out to evaluate and calibrate on")

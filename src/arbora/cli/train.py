@@ -14,6 +14,7 @@ import typer
 from arbora.cli import options, training
 from arbora.cli.console import (
     Table,
+    counted,
     print_json,
     say,
     show,
@@ -44,8 +45,9 @@ def command(
     files: training.Files,
     output: options.ModelOutput = None,
     dev: str | None = options.option(
-        "--dev DEV: A treebank to evaluate each epoch on; the best epoch is kept. Without it, the last one "
-        "is. 10%: that part of TRAIN, which is held out. Default: the dev part of a treebank given by name.",
+        "--dev DEV: A treebank to evaluate each epoch on; the best epoch is kept, and probabilities are "
+        "calibrated. 10%: that part of TRAIN, which is held out; none: nothing, so the last epoch is kept. "
+        "Default: the dev part of a treebank given by name, else 10% of 100 sentences or more, at most 1000.",
         default=None,
     ),
     start: str | None = options.option(
@@ -104,7 +106,7 @@ def command(
     pool = options.make_pool(workers, engine, address)
     if together and pool.count == 1:
         raise typer.BadParameter("--together is for several workers; add --workers N")
-    chosen = training.choose_treebanks(files, dev, quiet=quiet)
+    chosen = training.choose_treebanks(files, dev, quiet=quiet, automatic=True)
     model = chosen.model_name(output)
     inputs = [*chosen.train, *chosen.dev, config, given["stack"], start]
     inputs += [given["vectors"], given["text"]]
@@ -168,7 +170,8 @@ class TrainingOutput:
         # Epochs before a checkpoint have no time.
         times = progress.seconds
         epochs = [{**each, "seconds": times.get((each["stage"], each["epoch"]))} for each in trained.reports]
-        self._print(trained, rounding if is_compact else None, epochs, time.monotonic() - begun)
+        held_out = len(dev) if dev is not None and chosen.is_automatic else 0
+        self._print(trained, rounding if is_compact else None, epochs, time.monotonic() - begun, held_out)
         if trained.interrupted:
             raise stopped(f"; {self.model} holds the best so far, {self.again} continues to the end")
 
@@ -178,6 +181,7 @@ class TrainingOutput:
         rounding: Rounding | None,
         epochs: list[dict[str, Any]],
         seconds: float,
+        held_out: int,
     ) -> None:
         about = trained.parser.about
         result = {
@@ -198,7 +202,12 @@ class TrainingOutput:
             print_json(result)
         elif not self.quiet:
             show([_table(epochs)])
-            show_line("\n" + "\n".join(_lines(result, trained)))
+            lines = _lines(result, trained)
+            if held_out:
+                lines.append(
+                    f"dev: {counted(held_out, 'sentence')} of TRAIN, held out; --dev none learns from all"
+                )
+            show_line("\n" + "\n".join(lines))
 
 
 def _checkpoint(model: str, *, resume: bool, quiet: bool) -> Path | None:
@@ -300,6 +309,10 @@ def _lines(result: dict[str, Any], trained: Trained) -> list[str]:
             "probabilities: not calibrated, so they only rank arcs; with --dev they estimate how often an "
             "arc is correct"
         )
+    if trained.pipeline.about.get("spaces") == "guessed":
+        lines.append("raw text: split by likely spaces, since TRAIN has neither `# text` nor SpaceAfter=No")
+    elif trained.pipeline.segmenter is None and config["only"] != "parser":
+        lines.append("raw text: refused, since the model has no segmenter")
     return lines + [
         f"data: {each['name']} ({each['licence'] or 'licence unknown'})" for each in result["data"]
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -15,6 +16,7 @@ from arbora.cli.files import at_most_one_stdin, existing_file, find_treebank, is
 from arbora.cli.options import argument, name_values, option, usage_errors
 from arbora.data.columns import Columns
 from arbora.data.treebank import ColumnReader, FormatOrAuto
+from arbora.errors import InputError
 from arbora.pipeline.pipeline import Pipeline
 from arbora.settings import load_config
 from arbora.storage.ud.folders import Folder, Origin
@@ -46,6 +48,9 @@ Compact: TypeAlias = Annotated[
         "on DEV.",
     ),
 ]
+NO_DEV = "none"
+SHARE, FEWEST, MOST_HELD = 0.1, 100, 1000
+"""Without a dev set, this share of at least so many sentences is held out, at most so many."""
 SHARED = (
     "learner loss scorer parser order update trees roots labels vectors text encoder embed_encoder "
     "patience seed"
@@ -68,6 +73,8 @@ class Chosen:
     """For the model, if one treebank was given by name: `da_ddt`."""
     held_out: float | None = None
     """The share of the training sentences held out as dev set, if dev is not a file."""
+    is_automatic: bool = False
+    """Whether part of a large enough treebank is held out, since nothing was said about a dev set."""
 
     @property
     def has_dev(self) -> bool:
@@ -100,11 +107,21 @@ class Chosen:
             with usage_errors():
                 return hold_out(train, self.held_out, labelled=labelled)
         dev = read_treebanks(self.dev, form, lenient=lenient, labelled=labelled) if self.dev else None
+        if self.is_automatic and len(train) >= FEWEST:
+            with suppress(InputError):  # too few sentences are complete
+                return hold_out(train, min(SHARE, MOST_HELD / len(train)), labelled=labelled)
         return train, dev
 
 
-def choose_treebanks(files: Sequence[str], dev: str | None, *, quiet: bool = False) -> Chosen:
-    """Return the files of the arguments; a named treebank gives its train part, and without --dev its dev."""
+def choose_treebanks(
+    files: Sequence[str], dev: str | None, *, quiet: bool = False, automatic: bool = False
+) -> Chosen:
+    """Return the files of the arguments; a named treebank gives its train part, and without --dev its dev.
+
+    `automatic`: without any dev set, hold out a part of TRAIN, unless `dev` is "none".
+    """
+    is_open = dev is None
+    dev = None if automatic and dev == NO_DEV else dev
     at_most_one_stdin([*files, dev])
     with usage_errors():
         share = share_of(dev)
@@ -113,15 +130,15 @@ def choose_treebanks(files: Sequence[str], dev: str | None, *, quiet: bool = Fal
     treebanks = [(name, find_treebank(name)) for name in files]
     origins = [_file_origin(name) if found is None else found[0].origin for name, found in treebanks]
     whole = [found[0] for _, found in treebanks if found is not None and found[1] is None]
-    for folder in whole if dev is None else ():
+    for folder in whole if is_open else ():
         dev_files += map(str, folder.parts.get("dev", []))
         if "dev" not in folder.parts and not quiet:
-            say(f"note: {folder.name} has no dev part; --dev 10% holds out a part of it to evaluate on")
+            say(f"note: {folder.name} has no dev part{'' if automatic else '; --dev 10% holds out a part'}")
     for name in dev_files:
         if any(is_same_file(name, each) for each in train):
             say(f"warning: --dev {name} is also TRAIN: scores on training data say little")
     default = whole[0].code if len(whole) == len(files) == 1 else None
-    return Chosen(train, dev_files, origins, default, share)
+    return Chosen(train, dev_files, origins, default, share, automatic and is_open and not dev_files)
 
 
 def _file_origin(name: str) -> Origin:

@@ -195,6 +195,8 @@ class Tools:
     lemmatizer: Lemmatizer | None = None
     clusters: WordClusters | None = None
     reports: tuple[dict[str, Any], ...] = ()
+    guessed_spaces: bool = False
+    """Whether the segmenter learned from likely spaces."""
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -221,9 +223,10 @@ class Tools:
         reports: list[dict[str, Any]] = []
         if segmenter is None:
             segmenter, reports = _segmenter(train, dev, config.segmenter, observer)
+        guessed = bool(reports) and (config.segmenter.spaces == "guessed" or not has_text(train))
         tagger, lemmatizer = None, None
         if config.tags_seen == "none":
-            return cls(segmenter, reports=tuple(reports))
+            return cls(segmenter, reports=tuple(reports), guessed_spaces=guessed)
         clusters = learn_clusters(config, observer, segmenter)
         if filled(train, "upos"):
             tagger, more = train_tagger(train, dev, config.tagger, clusters=clusters, **options)
@@ -235,7 +238,7 @@ class Tools:
             reports += more
         else:
             observer.note("lemmatizer: none, since the treebank has no tags or few lemmas")
-        return cls(segmenter, tagger, lemmatizer, clusters, tuple(reports))
+        return cls(segmenter, tagger, lemmatizer, clusters, tuple(reports), guessed)
 
 
 @dataclass(frozen=True)
@@ -274,19 +277,22 @@ def train_parser(
     if pipeline.tagger is None and pipeline.annotator is not None and dev is not None:
         own = annotation_scores(pipeline.annotator, dev, threads)
     pipeline.about["dev"] = {**tools.scores, **own, **scores}
+    if tools.guessed_spaces:
+        pipeline.about["spaces"] = "guessed"
     return Trained(pipeline, reports, scores, interrupted, inputs.retagged)
 
 
 def _segmenter(
     train: Columns, dev: Columns | None, settings: SegmenterSettings, observer: Observer
 ) -> tuple[Segmenter | None, list[dict[str, Any]]]:
-    if settings.spaces != "guessed" and not has_text(train):
-        observer.note(
-            "segmenter: none, since the treebank does not mark spaces (`# text`, SpaceAfter=No); "
-            'segmenter.spaces = "guessed" learns from likely ones'
-        )
-        return None, []
-    if dev is not None and settings.spaces != "guessed" and not has_text(dev):
+    if not has_text(train):
+        unmarked = "the treebank does not mark spaces (`# text`, SpaceAfter=No)"
+        if settings.spaces == "given":
+            observer.note(f'segmenter: none, since {unmarked} and segmenter.spaces is "given"')
+            return None, []
+        if settings.spaces == "auto":
+            observer.note(f"segmenter: learns from likely spaces, since {unmarked}")
+    elif dev is not None and settings.spaces != "guessed" and not has_text(dev):
         dev = None
     return train_with_reports(train, dev, settings, observer)
 
