@@ -6,6 +6,8 @@
     python benchmarks/annotation.py decisions --json > a.json # also of a part: --treebanks NAME...
     python benchmarks/annotation.py decisions --from a.json b.json --plot docs/annotation.svg
 
+Tables are printed in Markdown, for `scripts/tables.py`.
+
 An annotator answers with the gold head and label of a word. One head is one decision, whether the parser's
 proposal was right or wrong; confirming is cheaper for a human, but counts the same. A parser (first order,
 non-projective, `adagrad`, 5 epochs, gold tags) is trained anew after each batch, from all decisions so far.
@@ -279,7 +281,7 @@ def draw(rows: list[dict[str, Any]], path: str) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    mpl.rcParams["svg.hashsalt"] = "arbora"
+    mpl.rcParams |= {"svg.hashsalt": "arbora", "svg.fonttype": "none"}
     from matplotlib import pyplot as plt
 
     names = [*dict.fromkeys(row["treebank"] for row in rows)]
@@ -314,9 +316,6 @@ def main() -> None:
     parser.add_argument("--strategies", nargs="+", choices=STRATEGIES, help="of `decisions` (default: all)")
     parser.add_argument("--from", nargs="+", metavar="FILE", dest="files", help="figures of --json, not anew")
     parser.add_argument("--json", action="store_true", help="figures on stdout, a JSON object per line")
-    parser.add_argument(
-        "--markdown", action="store_true", help="the table in Markdown, for scripts/tables.py"
-    )
     parser.add_argument("--plot", metavar="FILE", help="of `decisions`: draw the curves")
     options = parser.parse_args()
     if not any(DATA.glob("*")):
