@@ -20,7 +20,7 @@ CMAKE := $(BUILD_CORE) -DCMAKE_BUILD_TYPE=None -DARBORA_SANITIZE=ON
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference fuzz-server kill-trainings kill-annotators bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus lint docs api tables stubs model dist check-dist lowest audit portable portable-clang test-aarch64 clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference fuzz-server kill-trainings kill-annotators kill-corpora stop-commands bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus lint docs api tables stubs model dist check-dist lowest audit portable portable-clang test-aarch64 clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -72,6 +72,14 @@ kill-trainings: .venv/built
 # `arbora annotate`, killed at random moments: no acknowledged decision is lost.
 kill-annotators: .venv/built
 	$(BIN)/python tests/fuzz/kill_annotators.py --kills 50
+
+# `arbora parse IN... -o FOLDER`, whose workers, Ray actors or driver are killed at random moments: the bytes of one process.
+kill-corpora: .venv/built
+	$(BIN)/python tests/fuzz/kill_corpora.py --kills 20
+
+# SIGINT and SIGTERM at random moments while commands work: they end soon, and leave nothing behind.
+stop-commands: .venv/built
+	$(BIN)/python tests/fuzz/stop_commands.py --stops 4
 
 bench: bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus
 

@@ -6,6 +6,7 @@ import sys
 import time
 from functools import lru_cache
 from itertools import cycle, islice
+from pathlib import Path
 
 import pytest
 
@@ -126,3 +127,14 @@ def test_an_existing_output_survives(model, inputs, tmp_path):
     assert process.returncode == 143
     assert kept.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.conllu", "out"]
+
+
+SCRIPT = Path(__file__).parents[1] / "fuzz" / "stop_commands.py"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_commands_stop_at_any_moment():
+    commands = ("parse-text", "parse-corpus", "train-graph", "tune", "convert", "serve")
+    options = ("--stops", "1", "--limit", str(PATIENCE), "--commands", *commands)
+    done = subprocess.run([sys.executable, SCRIPT, *options], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -8,6 +8,8 @@ Typer. `arbora --help` imports that function's module, so the module should be l
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -72,6 +74,15 @@ def _missing(what: str) -> typer.BadParameter:
     return typer.BadParameter(f"the package for {what} is not installed: pip install 'arbora-nlp[studies]'")
 
 
+@contextmanager
+def _reporting_stops() -> Iterator[None]:
+    """Report signals: Typer would end with the status of Ctrl-C, and say nothing."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise stopped("") from None
+
+
 class VerbsOnDemand(TyperGroup):
     """Lists the verbs without importing them; a verb is imported when it is called."""
 
@@ -86,11 +97,13 @@ class VerbsOnDemand(TyperGroup):
         known = super().get_command(ctx, cmd_name)
         return make_command(cmd_name) if known is None and cmd_name in find_plugins() else known
 
+    def make_context(self, *args: Any, **more: Any) -> Any:
+        with _reporting_stops():
+            return super().make_context(*args, **more)
+
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _reporting_stops():
             return super().invoke(ctx)
-        except KeyboardInterrupt:  # Typer would end with the status of Ctrl-C, and say nothing
-            raise stopped("") from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] == STUDIES and STUDIES not in find_plugins():
