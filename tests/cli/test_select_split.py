@@ -2,6 +2,7 @@
 
 import json
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -131,11 +132,13 @@ def test_split_is_whole_seeded_and_in_order(arbora, synthetic, tmp_path):
     assert np.array_equal(again[0], split_sentences(columns, [80, 10, 10], seed=1)[0])
 
 
-def test_split_names_its_files(arbora, synthetic, tmp_path):
+def test_split_names_its_files(arbora, synthetic, tmp_path, monkeypatch):
     copy = tmp_path / "da.conllu"
     copy.write_bytes(synthetic[0].read_bytes())
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")  # files appear here, not beside the treebank
     assert arbora("split", copy, "9/1", "--in-order").status == 0
-    written = [(tmp_path / f"da-{name}.conllu").read_bytes() for name in ("train", "dev")]
+    written = [Path(f"da-{name}.conllu").read_bytes() for name in ("train", "dev")]
     assert b"".join(written) == copy.read_bytes()
     assert arbora("split", copy, "1/1/1/1").status == 2
     assert arbora("split", copy, "1/1/1/1", "--names", "a,b,c,d").status == 0

@@ -138,6 +138,30 @@ def test_shards_that_fail_are_recorded_and_tried_again_when_asked(tmp_path):
     assert "bad.txt" not in (target / "_failed.jsonl").read_text()
 
 
+def test_a_repaired_input_is_parsed_in_the_next_run(tmp_path):
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    (source / "good.txt").write_text("Ann calls the dogs.")
+    (source / "bad.txt").write_bytes(b"Ann calls \xff\xfe")
+    assert parse_all(source, target).failed == 1
+    (source / "bad.txt").write_text("Ann calls Bo and Eve.")
+    again = parse_all(source, target)
+    assert (again.parsed, again.failures, again.is_finished) == (1, 0, True)
+    (source / "bad.txt").write_text("Ann calls nobody.")  # it has an output now
+    with rejects(InputError, field="inputs"):
+        parse_all(source, target)
+    (target / "bad.txt.conllu").unlink()
+    assert parse_all(source, target).parsed == 1
+
+
+@pytest.mark.parametrize(("given", "target"), [("in", "in"), ("in", "in/out"), ("in/*.txt", "in")])
+def test_an_output_folder_among_the_inputs_is_refused(given, target, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("Ann calls the dogs.")
+    with rejects(InputError, field="folder"):
+        parse_all(tmp_path / given, tmp_path / target)
+
+
 def test_bad_rows_do_not_lose_the_others(tmp_path):
     rows = ['{"id": 7, "text": "Ann calls Bob."}', "[]", '{"text": null}', "{", '{"text": "Bob helps."}', ""]
     source = tmp_path / "rows.jsonl"

@@ -24,7 +24,8 @@ def command(
         "--names NAMES: Names of the parts (default: train,dev or train,dev,test).", default=None
     ),
     prefix: str | None = options.option(
-        "--output -o PREFIX: Prefix of the files' names (default: the name of FILE): PREFIX-train.conllu.",
+        "--output -o PREFIX: Prefix of the files' names, PREFIX-train.conllu (default: the name of FILE, in the "
+        "current folder).",
         default=None,
     ),
     documents: bool = options.flag("--documents: Keep the sentences of a document (# newdoc) together."),
@@ -67,7 +68,7 @@ def command(
 
 def _part_names(given: str | None, count: int) -> list[str]:
     if given is None and count not in NAMES:
-        raise typer.BadParameter(f"{count} parts: name them with --names a,b,c,...")
+        raise typer.BadParameter(f"{count} parts: name them all, with --names a,b,...")
     names = (NAMES[count] if given is None else given).split(",")
     if len(names) != count or len(set(names)) != count or not all(name.strip() for name in names):
         raise typer.BadParameter(f"--names: expected {count} different names, one per part, got {given}")
@@ -83,5 +84,5 @@ def _outputs(source: str, prefix: str | None, names: list[str]) -> list[str]:
     packed = ".gz" if source.lower().endswith(".gz") else ""
     if prefix is None:
         name = Path(source).name
-        prefix = str(Path(source).with_name(name[: len(name) - len(packed)].removesuffix(ending)))
+        prefix = name[: len(name) - len(packed)].removesuffix(ending)
     return [f"{prefix}-{name}{ending}{packed}" for name in names]

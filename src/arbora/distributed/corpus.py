@@ -11,7 +11,7 @@ number of workers.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,9 +22,9 @@ from typing import Any
 from arbora import __version__
 from arbora.distributed.engines import Outcome, Pool, cores, in_words, run_tasks
 from arbora.distributed.folder import MANIFEST, CorpusFolder, Journal
-from arbora.distributed.inputs import find_inputs
+from arbora.distributed.inputs import Input, find_inputs
 from arbora.distributed.parse_shard import LONGEST_REASON, CorpusOptions, Counts, parse_shard
-from arbora.distributed.shards import Shard, count_shards, plan_shards
+from arbora.distributed.shards import Shard, count_shards, is_shard_of, plan_shards
 from arbora.errors import InputError
 from arbora.pipeline.pipeline import Pipeline, load
 from arbora.progress import Observer, Silent
@@ -126,21 +126,25 @@ def parse(
         )
     pipeline = model if isinstance(model, Pipeline) else load(model)
     pool = pool or Pool(count=cores())
-    found = find_inputs([os.fspath(each) for each in inputs])
+    given = [os.fspath(each) for each in inputs]
+    found = find_inputs(given)
     if any(each.kind != "treebank" for each in found):
         pipeline.require_segmenter()
     about = {"arbora": __version__, "model": pipeline.checksum, "options": asdict(options)}
     place = CorpusFolder(Path(folder).resolve())
+    _require_outside(place.path, given, found)
     place.open()
     try:
-        place.check_manifest(about, found)
-        run = Run(
-            place,
-            options,
-            observer,
-            Report(engine=pool.engine, workers=pool.count),
-            retry_failed=retry_failed,
-        )
+        outputs = place.outputs(options.ending)
+        changed = place.check_manifest(about, found, outputs)
+        failures = [line for line in place.failures() if "row" not in line]
+        failed = {
+            line["shard"]: line
+            for line in failures
+            if not any(is_shard_of(line["shard"], name) for name in changed)
+        }
+        report = Report(engine=pool.engine, workers=pool.count)
+        run = Run(place, observer, report, outputs, failed, retry_failed=retry_failed)
         run.plan(count_shards(found, options.shard_size))
         left = run.left(plan_shards(found, options.shard_size))
         first = next(left, None)  # no workers are started for nothing
@@ -154,6 +158,18 @@ def parse(
         place.close()
 
 
+def _require_outside(folder: Path, inputs: Sequence[str], files: Iterable[Input]) -> None:
+    """InputError if the output folder lies in an input folder, or holds an input file. O(files)."""
+    around = next((each for each in inputs if folder.is_relative_to(Path(each).resolve())), None)
+    inside = f"{folder}{os.sep}"
+    held = next((each.path for each in files if os.path.abspath(each.path).startswith(inside)), None)  # noqa: PTH100
+    if around or held:
+        what = f"{folder} lies in the input {around}" if around else f"{folder} holds the input {held}"
+        raise InputError(
+            f"{what}, so a rerun would parse its own outputs; choose a folder elsewhere", field="folder"
+        )
+
+
 def _chained(first: Shard, rest: Iterator[Shard]) -> Iterator[Shard]:
     yield first
     yield from rest
@@ -165,16 +181,16 @@ class Run:
     def __init__(
         self,
         folder: CorpusFolder,
-        options: CorpusOptions,
         observer: Observer,
         report: Report,
+        outputs: set[str],
+        failed: dict[str, dict[str, Any]],
         *,
         retry_failed: bool,
     ) -> None:
-        self.folder, self.options, self.observer, self.report = folder, options, observer, report
+        self.folder, self.observer, self.report = folder, observer, report
         self._journal = folder.journal()
-        self._outputs = folder.outputs(options.ending)
-        self._failed = {line["shard"]: line for line in folder.failures() if "row" not in line}
+        self._outputs, self._failed = outputs, failed
         self._retried = set(self._failed) if retry_failed else set()
         self._rows: list[dict[str, Any]] = []
         self._written = 0.0

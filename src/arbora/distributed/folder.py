@@ -12,12 +12,13 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
 from arbora.distributed.inputs import Input
+from arbora.distributed.shards import is_shard_of
 from arbora.errors import DataError, InputError
 from arbora.storage.files import open_output
 
@@ -50,11 +51,13 @@ class CorpusFolder:
 
     # What a rerun must share
 
-    def check_manifest(self, about: Mapping[str, Any], inputs: Iterable[Input]) -> None:
-        """Write or extend the manifest; InputError if the folder was made in another way.
+    def check_manifest(
+        self, about: Mapping[str, Any], inputs: Sequence[Input], outputs: Collection[str]
+    ) -> set[str]:
+        """Write or extend the manifest; return the names of inputs that have changed since they failed.
 
-        `about`: the model and the options. Inputs may be added, but those that are known must have their
-        size.
+        `about`: the model and the options. Inputs may be added. A known input may change while it has no
+        output. InputError if the folder was made in another way.
         """
         path = self.path / MANIFEST
         known: dict[str, Any] = _read_json(path) if path.exists() else {}
@@ -65,14 +68,15 @@ class CorpusFolder:
                 what = f"{self.path} was made with {name} {before}, this run has {now}"
                 raise InputError(f"{what}; use the same, or another folder", field=name)
         sizes: dict[str, int] = known.get("inputs", {})
-        added = False
-        for each in inputs:
-            if sizes.setdefault(each.name, each.size) != each.size:
+        changed = [each for each in inputs if each.name in sizes and sizes[each.name] != each.size]
+        for each in changed:
+            if output := next((name for name in outputs if is_shard_of(name, each.name)), None):
                 what = f"{each.path} had {sizes[each.name]:,} bytes, and has {each.size:,} now"
-                raise InputError(f"{what}; parse it into another folder", field="inputs")
-            added = True
-        if added:
-            self._write(MANIFEST, {**wanted, "inputs": sizes})
+                advice = f"delete its outputs ({output}, ...), or parse it into another folder"
+                raise InputError(f"{what}; {advice}", field="inputs")
+        if now_known := {each.name: each.size for each in inputs}:
+            self._write(MANIFEST, {**wanted, "inputs": sizes | now_known})
+        return {each.name for each in changed}
 
     # What is done
 

@@ -62,6 +62,11 @@ def plan_shards(inputs: Iterable[Input], size: int) -> Iterator[Shard]:
             yield Shard(name, each.path, each.kind, start, end)
 
 
+def is_shard_of(shard: str, name: str) -> bool:
+    """Whether a shard of this name belongs to the input of that name."""
+    return shard == name or (shard.startswith(f"{name}.") and shard[len(name) + 1 :].isdecimal())
+
+
 def count_shards(inputs: Iterable[Input], size: int) -> int:
     """How many shards there are. O(inputs), without a list of them."""
     return sum(1 for _ in plan_shards(inputs, size))

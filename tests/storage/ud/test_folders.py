@@ -130,6 +130,14 @@ def test_installed_treebanks_are_listed(data):
     assert error.value.source == "UD_Danish-DDT"
 
 
+def test_files_of_different_treebanks_are_not_one_part(data):
+    (data / "UD_Danish-DDT" / "da_ddt-ud-train-train.conllu").write_text("")  # as a part of the same one
+    assert len(find("UD_Danish-DDT").files("train")) == 2
+    (data / "UD_Danish-DDT" / "other_train.conllu").write_text("")
+    with pytest.raises(DataError):
+        find("UD_Danish-DDT").files("train")
+
+
 def test_finding_by_name_and_by_path(data, monkeypatch, tmp_path_factory):
     assert find_part("UD_Danish-DDT/test") == (Folder(data / "UD_Danish-DDT"), "test")
     assert find_part("UD_Danish-DDT") == (Folder(data / "UD_Danish-DDT"), None)

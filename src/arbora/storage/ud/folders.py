@@ -238,13 +238,16 @@ class Folder:
             there = ", ".join(self.parts) or "no parts"
             what = f"expected a part {part} (a file such as xx-ud-{part}.conllu), got {there}"
             raise DataError(what, source=self.name)
-        return self.parts[part]
+        paths = self.parts[part]
+        if len({_code(path) for path in paths}) > 1:
+            names = ", ".join(path.name for path in paths)
+            raise DataError(f"expected files of one treebank as part {part}, got {names}", source=self.name)
+        return paths
 
     @property
     def code(self) -> str:
         """The prefix of its files, such as `da_ddt`."""
-        match = FILE.fullmatch(next(iter(self.parts.values()))[0].name)
-        return (match and match[1]) or self.name
+        return _code(next(iter(self.parts.values()))[0]) or self.name
 
     @cached_property
     def manifest(self) -> Manifest | None:
@@ -264,6 +267,12 @@ class Folder:
     def size(self) -> int:
         """Bytes of all parts."""
         return sum(path.stat().st_size for paths in self.parts.values() for path in paths)
+
+
+def _code(path: Path) -> str | None:
+    """The prefix of a file's name, such as `da_ddt`."""
+    match = FILE.fullmatch(path.name)
+    return match and match[1]
 
 
 def installed(data: Path | None = None) -> list[Folder]:
@@ -305,6 +314,8 @@ def advice(name: str, data: Path | None = None) -> str | None:
     """Advice on an unknown treebank; None if the name does not look like a treebank."""
     treebank, _, rest = name.partition("/")
     data = data or data_folder()
+    if rest and "." not in rest and (folder := _find(treebank, data)):
+        return f"expected {' or '.join(f'{treebank}/{part}' for part in folder.parts)}"
     near = difflib.get_close_matches(treebank, [each.name for each in installed(data)], n=1, cutoff=0.8)
     if near:
         return f"no such treebank in {data}; did you mean {'/'.join(filter(None, (near[0], rest)))}?"
