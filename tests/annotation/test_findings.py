@@ -5,7 +5,7 @@ from annotation_toys import conllu, edit, make_project
 from errors import rejects
 
 from arbora.annotation import api, changes
-from arbora.annotation.findings import NAME, arcs_of_report, key_of
+from arbora.annotation.findings import NAME, improbable_arcs, invalid_words, key_of
 from arbora.annotation.refusal import Refusal
 from arbora.annotation.texts import read_draft
 
@@ -24,7 +24,7 @@ def improbable(project, number, word, probability, head=4, deprel="amod"):
 
 def checked(project, *report):
     drafts = [read_draft(text) for text in project.store.texts]
-    project.put_improbable(arcs_of_report(report, drafts))
+    project.put_findings(improbable_arcs(report, drafts), {})
 
 
 @pytest.fixture
@@ -108,6 +108,15 @@ def test_impossible_requests_are_refused(project):
         project.settle(api.SettleRequest(1, "x", 1))
     with rejects(Refusal, code="no_such_word"):
         settle(project, 1, 9)
+
+
+def test_invalid_words_are_marked_until_they_change(project):
+    drafts = [read_draft(text) for text in project.store.texts]
+    project.put_findings({}, invalid_words([(0, 2, "first"), (0, 2, "second")], drafts))
+    assert project.sentence(1).words[1].faults == ["first", "second"]
+    assert places(project)[0] == (1, 2)
+    edit(project, 1, changes.SetTags(word=2, feats="Tense=Pres"))
+    assert project.sentence(1).words[1].faults == []
 
 
 def test_keys_are_those_of_the_words():

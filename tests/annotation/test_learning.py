@@ -241,6 +241,18 @@ def test_a_check_marks_improbable_arcs(tmp_path, in_process):
     assert sum("improbable" in fault for word in words for fault in word.faults) == rows[7].suspicious > 0
 
 
+def test_a_check_marks_what_breaks_the_rules(tmp_path, in_process):
+    pytest.importorskip("udtools", reason="needs udtools (extra: check)")
+    wrong = replace(GOLD[7], feats=("Case=nom", *GOLD[7].feats[1:]))
+    project = make_project(tmp_path, text_of([*GOLD[:7], wrong]))
+    background = Learning(project, every=0, language="ud")
+    background.command(api.LearnRequest("check"))
+    background.wait()
+    assert background.error is None
+    assert any("nom" in fault for fault in project.sentence(8).words[0].faults)
+    assert project.findings(api.FindingsRequest()).total > 0
+
+
 def test_a_check_needs_sentences(tmp_path):
     background = Learning(make_project(tmp_path, conllu()))
     with rejects(Refusal, code="nothing_to_learn"):

@@ -1,7 +1,7 @@
-"""Words that may be wrong: improbable arcs that a check found, and words that a human found right after all.
+"""Words that may be wrong: what a check found, and words that a human found right after all.
 
-Both are kept in `findings.json`, by the forms of a sentence, so they stay with it when others come and
-go. They hold while the arc (and for words found right, the tag) is as it was then.
+Both are kept in `findings.json`, by the forms of a sentence, so they stay with it when others come and go.
+They hold while the word is as it was then: its arc, and for all but improbable arcs its other columns.
 """
 
 from __future__ import annotations
@@ -30,17 +30,24 @@ class ImprobableArc(msgspec.Struct):
     proposed_deprel: str
 
 
-class RightWord(msgspec.Struct, frozen=True):
-    """A word that a human found right with this arc and tag."""
+class InvalidWord(msgspec.Struct):
+    """A word that breaks a rule of Universal Dependencies."""
 
     word: int
-    head: int
-    deprel: str
-    upos: str
+    columns: str
+    message: str
+
+
+class RightWord(msgspec.Struct, frozen=True):
+    """A word that a human found right."""
+
+    word: int
+    columns: str
 
 
 class _Kept(msgspec.Struct):
     arcs: dict[str, list[ImprobableArc]] = msgspec.field(default_factory=dict)
+    invalid: dict[str, list[InvalidWord]] = msgspec.field(default_factory=dict)
     right: dict[str, list[RightWord]] = msgspec.field(default_factory=dict)
 
 
@@ -56,7 +63,7 @@ class Findings:
 
     def __contains__(self, key: str) -> bool:
         """Whether something is known about a sentence."""
-        return key in self._kept.arcs or key in self._kept.right
+        return any(key in each for each in (self._kept.arcs, self._kept.invalid, self._kept.right))
 
     def improbable(self, draft: Draft, key: str) -> dict[int, ImprobableArc]:
         """The arcs of a sentence that a check found improbable, by words."""
@@ -67,31 +74,32 @@ class Findings:
                 arcs[arc.word] = arc
         return arcs
 
+    def messages(self, draft: Draft, key: str, word: int) -> list[str]:
+        """The rules of Universal Dependencies that a word breaks."""
+        invalid = (each for each in self._kept.invalid.get(key, ()) if each.word == word)
+        return [each.message for each in invalid if each.columns == columns_of(draft, word)]
+
     def right(self, draft: Draft, key: str) -> set[int]:
         """The words of a sentence that a human found right as they are."""
         known = self._kept.right.get(key, ())
-        return {each.word for each in known if each == _right_word(draft, each.word)}
+        return {each.word for each in known if each.columns == columns_of(draft, each.word)}
 
-    def put(self, arcs: dict[str, list[ImprobableArc]]) -> None:
-        """Replace the improbable arcs by those of a new check."""
-        self._save(_Kept(arcs, self._kept.right))
+    def put(self, arcs: dict[str, list[ImprobableArc]], invalid: dict[str, list[InvalidWord]]) -> None:
+        """Replace what the last check found."""
+        self._save(_Kept(arcs, invalid, self._kept.right))
 
     def settle(self, draft: Draft, word: int, *, right: bool) -> None:
         """Note that a word is right as it is, or take that back."""
-        key, own = key_of(draft), _right_word(draft, word)
+        key, own = key_of(draft), RightWord(word, columns_of(draft, word))
         words = [each for each in self._kept.right.get(key, ()) if each.word != word]
         all_right = {**self._kept.right, key: [*words, own] if right else words}
-        self._save(_Kept(self._kept.arcs, {key: words for key, words in all_right.items() if words}))
+        kept = {key: words for key, words in all_right.items() if words}
+        self._save(_Kept(self._kept.arcs, self._kept.invalid, kept))
 
     def _save(self, kept: _Kept) -> None:
         with replacing(self.path, durable=True) as stream:
             stream.write(msgspec.json.encode(kept))
         self._kept = kept
-
-
-def _right_word(draft: Draft, word: int) -> RightWord:
-    node = draft.nodes[word - 1]
-    return RightWord(word, node.head, node.deprel, node.upos)
 
 
 def key_of(draft: Draft) -> str:
@@ -100,7 +108,24 @@ def key_of(draft: Draft) -> str:
     return hashlib.blake2b(forms.encode(), digest_size=9).hexdigest()
 
 
-def arcs_of_report(
+def columns_of(draft: Draft, word: int) -> str:
+    """The columns of a word that a check looks at."""
+    node = draft.nodes[word - 1]
+    return "\t".join((node.lemma, node.upos, node.xpos, node.feats, str(node.head), node.deprel))
+
+
+def invalid_words(
+    faults: Iterable[tuple[int, int, str]], drafts: Sequence[Draft]
+) -> dict[str, list[InvalidWord]]:
+    """Faults of words by the keys of their sentences, from places of sentences, words and messages."""
+    found: dict[str, list[InvalidWord]] = {}
+    for place, word, message in faults:
+        own = InvalidWord(word, columns_of(drafts[place], word), message)
+        found.setdefault(key_of(drafts[place]), []).append(own)
+    return found
+
+
+def improbable_arcs(
     report: Iterable[dict[str, Any]], drafts: Sequence[Draft]
 ) -> dict[str, list[ImprobableArc]]:
     """The improbable arcs of a check of some sentences, by their keys."""

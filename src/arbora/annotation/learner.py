@@ -12,12 +12,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
+from arbora.annotation.check import check
 from arbora.annotation.suspicious import suspicious_arcs
 from arbora.data.columns import Columns
 from arbora.data.treebank import read_columns
@@ -33,7 +37,7 @@ from arbora.training.stacking import Guide
 
 REQUEST, MODEL = "request.json", "model.arbora"
 WORDS, TAGGED, TRAIN = "words.conllu", "tagged.conllu", "train.conllu"
-SUSPICIOUS = "suspicious.json"
+SUSPICIOUS, INVALID = "suspicious.json", "invalid.json"
 EPOCHS = 8
 
 
@@ -46,6 +50,8 @@ class Request:
     roots: Roots = "single"
     seed: int = 0
     has_tagged: bool = False
+    language: str | None = None
+    """Whose rules of Universal Dependencies a check tests."""
 
     def write(self, folder: Path) -> None:
         (folder / REQUEST).write_text(json.dumps(self.__dict__), encoding="utf-8")
@@ -67,9 +73,25 @@ def run(folder: Path) -> None:
     if request.do == "check":
         found = [each.to_json() for each in suspicious_arcs(columns, seed=request.seed)]
         (folder / SUSPICIOUS).write_text(json.dumps(found), encoding="utf-8")
+        invalid = [] if request.language is None else invalid_words(columns, folder / TRAIN, request.language)
+        (folder / INVALID).write_text(json.dumps(invalid), encoding="utf-8")
         return
     start = None if request.start is None else load(request.start)
     learn(columns, start, request.start, roots=request.roots, seed=request.seed).save(folder / MODEL)
+
+
+def invalid_words(columns: Columns, file: Path, language: str) -> list[tuple[int, int, str]]:
+    """The errors of words that `udtools` finds in a file: place of the sentence, word, message."""
+    found = []
+    for fault in check(str(file), format="conllu", language=language).faults:
+        place = int(np.searchsorted(columns.native.sentence_lines, fault.line, side="right")) - 1
+        first, end = columns.offsets[place : place + 2].tolist()
+        named = re.match(r"\d+", fault.node or "")
+        own = np.flatnonzero(columns.lines[first:end] == fault.line)
+        word = int(named[0]) if named else int(own[0]) + 1 if len(own) else 0
+        if fault.severity == "error" and 1 <= word <= end - first:
+            found.append((place, word, f"{fault.message} ({fault.test})"))
+    return found
 
 
 def first_model(words: Columns, tagged: Columns | None = None, seed: int = 0) -> Pipeline:

@@ -24,8 +24,8 @@ from arbora.annotation import api, examples
 from arbora.annotation.assistant import Assistant, Source, without_tags
 from arbora.annotation.draft import Draft
 from arbora.annotation.examples import HELD_OUT, LEAST_HELD_OUT, PIECE
-from arbora.annotation.findings import arcs_of_report
-from arbora.annotation.learner import MODEL, SUSPICIOUS, TAGGED, TRAIN, WORDS, Request
+from arbora.annotation.findings import improbable_arcs, invalid_words
+from arbora.annotation.learner import INVALID, MODEL, SUSPICIOUS, TAGGED, TRAIN, WORDS, Request
 from arbora.annotation.project import Project
 from arbora.annotation.refusal import Refusal
 from arbora.annotation.texts import like, read_draft
@@ -61,6 +61,8 @@ class Learning:
     """The file of the given model."""
     every: int = 50
     seed: int = 0
+    language: str | None = None
+    """Whose rules of Universal Dependencies a check tests, with `udtools`."""
     phase: Phase = "idle"
     message: str = ""
     error: str | None = None
@@ -210,10 +212,13 @@ class Learning:
         drafts = examples.within([read_draft(text) for text in texts])
         folder = self._work_folder()
         _write(folder / TRAIN, [draft.learnable() for draft in drafts])
-        self._run_learner(folder, Request("check", seed=self.seed))
-        report = json.loads((folder / SUSPICIOUS).read_text(encoding="utf-8"))
-        self.project.put_improbable(arcs_of_report(report, drafts))
-        self._outcome = f"{len(report):,} improbable arcs in {len(drafts):,} sentences"
+        self._run_learner(folder, Request("check", seed=self.seed, language=self.language))
+        report, invalid = (
+            json.loads((folder / name).read_text(encoding="utf-8")) for name in (SUSPICIOUS, INVALID)
+        )
+        self.project.put_findings(improbable_arcs(report, drafts), invalid_words(invalid, drafts))
+        faults = "" if self.language is None else f" and {len(invalid):,} errors"
+        self._outcome = f"{len(report):,} improbable arcs{faults} in {len(drafts):,} sentences"
 
     def _train(self) -> None:
         with self.project.lock:

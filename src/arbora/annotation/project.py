@@ -17,7 +17,7 @@ from arbora.annotation.arcs import forget, repair
 from arbora.annotation.assistant import CONFLICT, Assistant
 from arbora.annotation.draft import STATE, STATES, Draft
 from arbora.annotation.editing import KEEP_TREE, apply_edit, describe
-from arbora.annotation.findings import Findings, ImprobableArc, key_of
+from arbora.annotation.findings import Findings, ImprobableArc, InvalidWord, key_of
 from arbora.annotation.journal import Splice
 from arbora.annotation.questions import Questions
 from arbora.annotation.refusal import Refusal
@@ -303,10 +303,12 @@ class Project:
             if splices:
                 self._replaced(self.store.replace("edit", "trees of the file given to the parser", splices))
 
-    def put_improbable(self, found: dict[str, list[ImprobableArc]]) -> None:
-        """Remember the improbable arcs that a check found, by the keys of sentences."""
+    def put_findings(
+        self, arcs: dict[str, list[ImprobableArc]], invalid: dict[str, list[InvalidWord]]
+    ) -> None:
+        """Remember what a check found, by the keys of sentences."""
         with self.lock:
-            self._findings.put(found)
+            self._findings.put(arcs, invalid)
             self._checks += 1
 
     def adopt(self, assistant: Assistant) -> None:

@@ -103,7 +103,7 @@ def marks_of(draft: Draft, key: str, findings: Findings) -> dict[int, Mark]:
     improbable, right = findings.improbable(draft, key), findings.right(draft, key)
     marks = {}
     for word, node in enumerate(draft.nodes, start=1):
-        arc, faults = improbable.get(word), _faults(node)
+        arc, faults = improbable.get(word), [*_faults(node), *findings.messages(draft, key, word)]
         if arc is not None:
             proposed = f"{draft.name(arc.proposed_head)} with the label {arc.proposed_deprel}"
             share = f"{arc.probability:.1%}"

@@ -46,6 +46,11 @@ def command(
         default=None,
     ),
     max_words: int = typer.Option(DEFAULTS.words, min=1, help="Words per sentence."),
+    language: str | None = options.option(
+        "--ud LANGUAGE: Checks also validate with udtools, by the rules of Universal Dependencies for this "
+        "language (da), or for all languages (ud). Needs pip install 'arbora-nlp[check]'.",
+        default=None,
+    ),
     seed: int = typer.Option(0, min=0, help="Random seed of learning, and of the held-out part."),
     quiet: bool = options.flag("--quiet -q: Do not log requests."),
 ) -> None:
@@ -60,6 +65,8 @@ def command(
     - `arbora annotate story.txt`
     """
     missing = [name for name in ("msgspec", "starlette", "uvicorn") if find_spec(name) is None]
+    if language is not None and find_spec("udtools") is None:
+        raise typer.BadParameter("`--ud` needs udtools: pip install 'arbora-nlp[check]'")
     if missing:
         packages = " and ".join(missing)
         raise typer.BadParameter(f"`arbora annotate` needs {packages}: pip install 'arbora-nlp[serve]'")
@@ -78,7 +85,7 @@ def command(
             opened.give_to_parser()
         path = None if model is None else str(Path(find_model(model)).resolve())
         name = "" if model is None else Path(model).name
-        learning = Learning(opened, pipeline, name, path, every, seed)
+        learning = Learning(opened, pipeline, name, path, every, seed, language)
         limits = Limits(words=max_words, ranked_words=min(max_words, DEFAULTS.ranked_words))
         application = make_application(
             opened, learning, limits, hosts=(host, *(allow_host or ())), quiet=quiet
