@@ -1,6 +1,8 @@
 """The API over HTTP: every endpoint, every error code, the page's files."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from annotation_toys import LIMITS, conllu, make_project
@@ -198,6 +200,17 @@ def test_every_code(page):
 )
 def test_malformed_edits_are_rejected(page, body):
     assert (page.post("/api/edit", body).status, page.post("/api/edit", body).code) == (422, "bad_request")
+
+
+def test_documented_requests_are_answered(tmp_path):
+    guide = (Path(__file__).resolve().parents[2] / "docs" / "annotate.md").read_text()
+    page = Page(tmp_path, 3 * BOTH)
+    lines = re.findall(r"^\$ curl -s localhost:8080(\S+)(?:.* -d '(.*)')?", guide, flags=re.MULTILINE)
+    assert len(lines) > 4
+    for path, body in lines:
+        body = body.replace("9f8e7d6c5b4a", page.version(3))
+        reply = page.post(path, json.loads(body)) if body else page("GET", path)
+        assert reply.status == 200, (path, reply.json)
 
 
 def test_other_sites_are_rejected(page):

@@ -3,6 +3,7 @@
 import pytest
 
 from arbora.annotation.learning import Learning
+from arbora.cli import annotate as cli_annotate
 from arbora.data.treebank import read
 from arbora.web import network
 
@@ -63,6 +64,15 @@ def test_trees_can_be_the_parsers(annotate, tmp_path):
     assert annotate(treebank, "--trees", "parser").status == 0
     assert "# annotation = parsed" in treebank.read_text()
     assert "Parser=HEAD,DEPREL" in treebank.read_text()
+
+
+def test_validation_needs_udtools(annotate, tmp_path, monkeypatch):
+    treebank = tmp_path / "a.conllu"
+    treebank.write_text(ROW)
+    monkeypatch.setattr(cli_annotate, "find_spec", lambda name: None if name == "udtools" else name)
+    assert annotate(treebank).status == 0
+    result = annotate(treebank, "--ud", "da")
+    assert (result.status, "arbora-nlp[check]" in result.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(
