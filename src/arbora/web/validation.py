@@ -23,12 +23,13 @@ def explain(error: msgspec.ValidationError, kind: type) -> str:
         return str(error)[:MOST]
     path = found["path"] or ""
     is_field = found["what"].endswith("field")
-    allowed = sorted(set(_fields(kind, path) if is_field else _values(kind, path)))
+    allowed = [*dict.fromkeys(_fields(kind, path) if is_field else _values(kind, path))]
     if not allowed:
         return str(error)[:MOST]
     place = f"{path.lstrip('.')}: " if path else ""
-    what = f"unknown field {found['got']}" if is_field else f"got {found['got']}"
-    return f"{place}{what[:MOST]}; expected {'one of ' if len(allowed) > 1 else ''}{', '.join(allowed)}"
+    got = found["got"][:MOST]
+    expected = f"expected {'one of ' if len(allowed) > 1 else ''}{', '.join(allowed)}"
+    return f"{place}unknown field {got}; {expected}" if is_field else f"{place}{expected}, got {got}"
 
 
 def _values(kind: type, path: str) -> Iterator[str]:
