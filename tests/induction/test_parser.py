@@ -289,7 +289,7 @@ def test_files_bring_it_back(tmp_path):
         (lambda m, t: m.update(tags=["NOUN", "NOUN", "PUNCT"]), "tags"),
         (lambda m, t: m.update(trees="other"), "model"),
         (lambda m, t: m.update(calibration=3), "calibration"),
-        (lambda m, t: t.update(pairs=np.full((5, 4), np.nan)), "weights"),
+        (lambda m, t: t.update(pairs=np.full((5, 4), np.nan)), "tensor 'pairs'"),
         (lambda m, t: t.update(places=t["places"] + 10**9), "weights"),
         (lambda m, t: t.update(weights=t["weights"][1:]), "weights"),
     ],

@@ -4,11 +4,13 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import SHAPES, name_of, scorer, treebank
 
 from arbora._core import SparseVector, Weights
 from arbora.costs import COST
 from arbora.data.encode import Names
+from arbora.errors import NoTreeError
 from arbora.interfaces import PartKind, Query
 from arbora.losses import Crf
 from arbora.problems import GraphProblem
@@ -52,6 +54,17 @@ def test_best_trees_around_given_heads_are_the_same(shape):
     heads, _ = fused.best(batch, request)
     assert np.array_equal(heads, generic.best(batch, request)[0])
     assert np.array_equal(heads[given >= 0], given[given >= 0])
+
+
+@each_shape
+def test_given_heads_without_a_tree_name_the_sentence(shape):
+    _, generic, batch = both(shape)
+    given = np.full(batch.words, -1, np.int32)
+    start = int(COLUMNS.offsets[3])
+    given[start : start + 2] = 2, 1
+    batch.set_heads(given)
+    with rejects(NoTreeError, field="sentence 3"):
+        generic.checked(batch, ParseRequest(keep_heads=True))
 
 
 def has_grandparents(shape):

@@ -24,8 +24,8 @@ def command(
         "--names NAMES: Names of the parts (default: train,dev or train,dev,test).", default=None
     ),
     prefix: str | None = options.option(
-        "--output -o PREFIX: Prefix of the files' names, PREFIX-train.conllu (default: the name of FILE, in the "
-        "current folder).",
+        "--output -o PREFIX: Prefix of the files' names, PREFIX-train.conllu (default: the name of FILE, in "
+        "the current folder).",
         default=None,
     ),
     documents: bool = options.flag("--documents: Keep the sentences of a document (# newdoc) together."),

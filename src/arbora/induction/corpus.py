@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
-from arbora.data.tree import find_cycle
 from arbora.evaluation.attachment import is_punctuation
 from arbora.interfaces import Roots, Trees
+from arbora.search.given_heads import conflict
 from arbora.types import Bools, Doubles, Ints, Longs
 
 PUNCTUATION = "PUNCT"
@@ -159,23 +158,5 @@ class Stripped:
         return found
 
     def conflict(self, trees: Trees, roots: Roots) -> str:
-        """Why no tree has the given heads, if one or two of them show it; otherwise empty."""
-        given = [0, *self.all_heads.tolist()]
-        words = [word for word in range(1, len(given)) if given[word] >= 0]
-        first, *more = [word for word in words if given[word] == 0] or [0]
-        if more and roots == "single":
-            return (
-                f"words {first} and {more[0]} are both given as roots, but the trees of this parser have "
-                "one; unpin one of them"
-            )
-        if cycle := find_cycle([max(0, head) for head in given]):
-            return f"the given heads form a cycle: {' -> '.join(map(str, cycle))}; unpin one of them"
-        for one, other in product(words, repeat=2) if trees == "projective" else ():
-            (a, b), (c, d) = (sorted((word, given[word])) for word in (one, other))
-            if a < c < b < d:
-                return (
-                    f"the arcs given to words {one} and {other} cross, but the trees of this parser are "
-                    "projective; unpin one of them, or learn with -p trees=nonprojective, where the model "
-                    "has that"
-                )
-        return ""
+        """Why no tree has the given heads; see `arbora.search.given_heads`."""
+        return conflict(self.all_heads.tolist(), trees, roots)

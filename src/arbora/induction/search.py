@@ -94,6 +94,7 @@ class InducedSearch(ExactSearch):
                 found[place] = own
         return found
 
+    checked = Search.checked  # `_answers` looks at given heads: punctuation takes part in no search
     kbest = Search.kbest  # from `confidence_at`, which puts punctuation back
 
     def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:

@@ -21,6 +21,7 @@ from arbora.interfaces import Best, Family, GoldTree, PartKind, PartScores, Quer
 from arbora.registry import scorers
 from arbora.search.base import Parts, Search
 from arbora.search.confidence import Confidence, ConfidenceAt, sentence_confidence
+from arbora.search.given_heads import require_tree
 from arbora.search.ranked import RankedTrees, softmax
 from arbora.search.request import ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile
@@ -69,6 +70,12 @@ class PartSearch(Search):
         return f"{self.name} search over {self.trees} trees, scorer {self.scorer.name}"
 
     # Finding trees
+
+    def checked(self, batch: Batch, request: ParseRequest) -> ParseRequest:
+        request = super().checked(batch, request)
+        if request.keep_heads:
+            require_tree(batch.columns.split(batch.heads), self.trees, self.roots)
+        return request
 
     def scores(self, batch: Batch, request: ParseRequest) -> Iterator[tuple[PartScores, GoldTree]]:
         """The scores of each sentence and its annotated tree; given heads are enforced if requested."""
