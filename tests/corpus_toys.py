@@ -2,13 +2,16 @@
 
 import gzip
 import json
+import os
 import random
+import signal
 from functools import lru_cache
 from pathlib import Path
 
 from pipeline_toys import conllu, trained
 
 from arbora.distributed import CorpusOptions, Pool, parse
+from arbora.distributed.corpus import ShardParser
 
 OWN = ("_manifest.json", "_report.json", "_failed.jsonl", "_journal")
 
@@ -55,3 +58,14 @@ def parse_all(source, target, **options):
     """Parse a corpus by two local workers, in small shards."""
     given = {"pool": Pool(count=2), "options": CorpusOptions(shard_size=700), **options}
     return parse([str(source)], target, given.pop("model", None) or model(), **given)
+
+
+class DyingParser(ShardParser):
+    """Its process is killed by shards named `killed`; those named `hungry` need too much memory."""
+
+    def parse(self, shard):
+        if "killed" in shard.name:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if "hungry" in shard.name:
+            bytearray(1 << 60)
+        return super().parse(shard)

@@ -5,13 +5,14 @@ import json
 import os
 
 import pytest
-from corpus_toys import model, outputs, paragraphs, parse_all, write_corpus
+from corpus_toys import DyingParser, model, outputs, paragraphs, parse_all, write_corpus
 from errors import rejects
 from pipeline_toys import conllu
 
 from arbora.data.columns import parse_text
 from arbora.data.treebank import read
 from arbora.distributed import CorpusOptions, Pool, parse
+from arbora.distributed.corpus import ShardParser
 from arbora.errors import InputError
 
 
@@ -160,6 +161,37 @@ def test_an_output_folder_among_the_inputs_is_refused(given, target, tmp_path):
     (tmp_path / "in" / "a.txt").write_text("Ann calls the dogs.")
     with rejects(InputError, field="folder"):
         parse_all(tmp_path / given, tmp_path / target)
+
+
+@pytest.mark.parametrize("engine", ["local", "ray"])
+@pytest.mark.filterwarnings("ignore")  # ray has warnings of its own
+def test_shards_that_kill_their_worker_fail_and_the_others_go_on(engine, tmp_path, monkeypatch):
+    """As the system does if there is too little memory."""
+    if engine == "ray":
+        pytest.importorskip("ray", reason="ray is not installed")
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    for name in ("a", "killed", "hungry", "z"):
+        (source / f"{name}.txt").write_text("Ann calls the dogs.")
+    monkeypatch.setattr("arbora.distributed.corpus.ShardParser", DyingParser)
+    report = parse_all(source, target, pool=Pool(engine, 2))
+    assert (report.done, report.failed, report.is_finished) == (2, 2, True)
+    failures = [json.loads(line) for line in (target / "_failed.jsonl").read_text().splitlines()]
+    assert {line["shard"]: line["error"] for line in failures} == {
+        "killed.txt": "WorkerLostError",
+        "hungry.txt": "MemoryError",
+    }
+    assert all(line["reason"] for line in failures)
+    monkeypatch.undo()
+    assert parse_all(source, target).failed == 2
+    assert parse_all(source, target, retry_failed=True).parsed == 2
+    assert set(outputs(target)) == {f"{name}.txt.conllu" for name in ("a", "killed", "hungry", "z")}
+
+
+def test_outputs_are_not_written_to_another_folder_of_the_same_name(source, tmp_path):
+    """On a cluster, a machine may not have the folder."""
+    with rejects(InputError, field="folder"):
+        ShardParser(model(), CorpusOptions(), str(tmp_path / "nowhere"))
 
 
 def test_bad_rows_do_not_lose_the_others(tmp_path):
