@@ -2,15 +2,18 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from corpus_toys import model, outputs, parse_all, write_corpus
 
+from arbora.data.columns import parse_text
 from arbora.distributed import CorpusOptions
 
 
@@ -126,6 +129,28 @@ def test_lines_are_answered_as_they_come(saved):
         process.stdin.close()
         assert process.stdout.read() == ""
     assert process.returncode == 0
+
+
+def test_progress_of_a_pipe_begins_before_its_first_megabyte(saved, tmp_path):
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "arbora", "parse", "-", "-m", str(saved), "-o", tmp_path / "x.conllu"]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "NO_COLOR": ""}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=follower, env=environment) as process:
+        os.close(follower)
+        process.stdin.write(b"Ann calls the dogs.\n")
+        process.stdin.flush()
+        shown = b""
+        while b"20 bytes read" not in shown:
+            shown += os.read(leader, 4096)
+        assert b"<stdin>" in shown
+        process.stdin.close()
+        with suppress(OSError):  # the end, on Linux
+            while data := os.read(leader, 4096):
+                shown += data
+    os.close(leader)
+    assert process.returncode == 0
+    assert b"1 sentence" in shown
+    assert len(parse_text((tmp_path / "x.conllu").read_text())) == 1
 
 
 def test_lines_do_not_depend_on_how_they_come(parse, saved):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import codecs
 import io
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, ClassVar, cast
+from typing import IO, ClassVar, TypeAlias, cast
 
 import numpy as np
 import typer
@@ -58,6 +59,11 @@ def is_text(given: str) -> bool:
         return True
 
 
+def is_typed(given: str) -> bool:
+    """Whether an argument is stdin, and stdin a terminal."""
+    return given == "-" and sys.stdin is not None and sys.stdin.isatty()
+
+
 @dataclass
 class TextReader:
     """Iterator over the `Columns` of a raw text, piece by piece; words alone, from the segmenter."""
@@ -87,8 +93,19 @@ def _with_offsets(found: Segmented) -> Columns:
     return found.columns.with_column("misc", np.arange(found.columns.words, dtype=np.int32), misc)
 
 
+Watch: TypeAlias = Callable[[int], object]
+"""Called with the number of bytes of a pipe that were read so far."""
+
+
 def open_reader(
-    given: str, pipeline: Pipeline, form: InputFormat, *, lenient: bool, offsets: bool, lines: bool
+    given: str,
+    pipeline: Pipeline,
+    form: InputFormat,
+    *,
+    lenient: bool,
+    offsets: bool,
+    lines: bool,
+    watch: Watch = lambda _: None,
 ) -> ColumnReader | TextReader:
     """Return a reader of the input, piece by piece; raw text needs a segmenter."""
     if is_text(given):
@@ -98,9 +115,11 @@ def open_reader(
         stream.name = THE_TEXT
         return TextReader(stream, pipeline.require_segmenter(), offsets, lines)
     source: Source = given
+    if given == "-" or is_special(Path(given)):
+        source = cast("IO[bytes]", _Pipe(given, watch))
     is_blank = False
     if form == "auto":
-        start, source = _peek(given, waits=not lines)
+        start = _peek(source, waits=not lines)
         _reject_binary(start, name_of(source))
         is_blank = not start.strip()
         if is_blank and (offsets or lines or pipeline.segmenter is not None):
@@ -124,32 +143,46 @@ def _reject_binary(start: bytes, source: str) -> None:
         raise DataError(f"expected a text or a treebank, got {what}; {advice}", source=source)
 
 
-def _peek(given: str, *, waits: bool) -> tuple[bytes, Source]:
-    """Return the first bytes of a file or of stdin, and a source that still starts with them.
+def _peek(source: Source, *, waits: bool) -> bytes:
+    """Return the first bytes of a file or a pipe, which stay there to be read.
 
     Unless it `waits` for a whole piece, they are the bytes available, such as a line.
     """
-    if given != "-" and not is_special(Path(given)):
-        with closing(open_input(given)) as file:
-            return read_bytes(file, PIECE, given), given
-    stream = open_input(given)
-    start = read_bytes(stream, PIECE, name_of(given), waits=waits)
-    return start, cast("IO[bytes]", _Continued(start, stream, name_of(given)))
+    if isinstance(source, _Pipe):
+        return source.peek(waits=waits)
+    with closing(open_input(source)) as file:
+        return read_bytes(file, PIECE, name_of(source))
 
 
-class _Continued(io.RawIOBase):
-    """A stream whose first bytes have been read already; its rest is closed at the end."""
+class _Pipe(io.RawIOBase):
+    """A pipe or stdin, unzipped, of which the first bytes can be peeked at; it is closed at its end."""
 
-    def __init__(self, start: bytes, rest: io.BufferedIOBase, name: str) -> None:
-        self._start, self._rest, self.name = start, rest, name
+    def __init__(self, given: str, watch: Watch) -> None:
+        self.name, self._watch = name_of(given), watch
+        self._given, self._rest = given, cast("io.BufferedIOBase | None", None)
+        self._start, self._size = b"", 0
+
+    def peek(self, *, waits: bool) -> bytes:
+        """The first megabyte; without waiting, what is there."""
+        while len(self._start) < PIECE and (data := self._next(PIECE - len(self._start))):
+            self._start += data
+            if not waits:
+                break
+        return self._start
 
     def read(self, size: int = -1) -> bytes:
         if self._start:
             taken, self._start = self._start[:size], self._start[size:]
             return taken
+        return self._next(size)
+
+    def _next(self, size: int) -> bytes:
+        self._rest = self._rest or open_input(self._given)  # waits for the first bytes
         if self._rest.closed:
             return b""
-        taken = self._rest.read1(size)
-        if not taken:
+        data = read_bytes(self._rest, size, self.name, waits=False)
+        self._size += len(data)
+        self._watch(self._size)
+        if not data:
             self._rest.close()
-        return taken
+        return data

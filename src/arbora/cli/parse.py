@@ -15,7 +15,7 @@ from arbora.cli import options
 from arbora.cli.console import counted, draws_bars, say, say_skipped, show_seconds
 from arbora.cli.corpus import corpus_format, is_corpus, parse_corpus, reject_corpus_options
 from arbora.cli.files import existing_model, not_an_input, writable_or_folder
-from arbora.cli.inputs import TextReader, is_text, open_reader, text_or_file
+from arbora.cli.inputs import THE_TEXT, TextReader, is_text, is_typed, open_reader, text_or_file
 from arbora.cli.outputs import (
     OutputFormat,
     chosen_format,
@@ -38,6 +38,7 @@ from arbora.pipeline.pipeline import load
 from arbora.pipeline.writing import Request, open_table_sink
 from arbora.progress import Observer, Silent
 from arbora.search.request import Decode
+from arbora.storage.files import name_of
 from arbora.storage.models import DEFAULT
 
 
@@ -188,32 +189,43 @@ def command(
     )
     if probabilities or sort == "doubt":
         parser.require(Query.MARGINALS)
-    reader = open_reader(source, pipelines[0], input_format, lenient=lenient, offsets=offsets, lines=lines)
-    for_text = {"--offsets": offsets, "--lines": lines}
-    for_treebanks = {"--retag": retag, "--keep-heads": keep_heads, "--lenient": lenient}
-    _check_input(reader, for_treebanks if isinstance(reader, TextReader) else for_text)
-    form = chosen_format(named, output, reader, request)
-    if isinstance(reader, TextReader) and form == "json":
-        reader.offsets = True  # JSON has them as numbers
     tally = Tally(parsers[0].names)
-    sink = (
-        open_table_sink(parser, output, reader.format, request)
-        if named == "parquet" or (named == "auto" and is_parquet(output))
-        else open_sink(parser, form, output, reader, request)
-    )
-    with sink as put, _bar(quiet=quiet or draws(output)) as observer:
-        observer.begin(reader.source)
+    with _bar(quiet=quiet or draws(output) or is_typed(source)) as observer:
+        observer.begin(THE_TEXT if is_text(source) else name_of(source))
+        if source == "-":
+            observer.status("waiting for input")
+        reader = open_reader(
+            source,
+            pipelines[0],
+            input_format,
+            lenient=lenient,
+            offsets=offsets,
+            lines=lines,
+            watch=lambda size: observer.status(f"{size:,} bytes read"),
+        )
+        for_text = {"--offsets": offsets, "--lines": lines}
+        for_treebanks = {"--retag": retag, "--keep-heads": keep_heads, "--lenient": lenient}
+        _check_input(reader, for_treebanks if isinstance(reader, TextReader) else for_text)
+        form = chosen_format(named, output, reader, request)
+        if isinstance(reader, TextReader) and form == "json":
+            reader.offsets = True  # JSON has them as numbers
+        sink = (
+            open_table_sink(parser, output, reader.format, request)
+            if named == "parquet" or (named == "auto" and is_parquet(output))
+            else open_sink(parser, form, output, reader, request)
+        )
         prepared = (pipelines[0].prepare(read, retag=retag, threads=threads) for read in reader)
-        for columns in _most_doubtful_first(prepared, parser, request) if sort == "doubt" else prepared:
-            try:
-                put(columns)
-            except NoTreeError:
-                fitting = with_trees(parsers[0], columns, lenient=lenient)
-                put(fitting)
-                tally.skipped += len(columns) - len(fitting)
-                columns = fitting
-            tally.count(columns)
-            observer.advance(len(columns))
+        with sink as put:
+            for columns in _most_doubtful_first(prepared, parser, request) if sort == "doubt" else prepared:
+                try:
+                    put(columns)
+                except NoTreeError:
+                    fitting = with_trees(parsers[0], columns, lenient=lenient)
+                    put(fitting)
+                    tally.skipped += len(columns) - len(fitting)
+                    columns = fitting
+                tally.count(columns)
+                observer.advance(len(columns))
     say_skipped(reader.skipped + tally.skipped, reader.source)
     for model, each in zip(models or [DEFAULT], parsers, strict=True):
         for warning in tally.misfits(each.names, model):
