@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 FUZZ_SECONDS ?= 5
+FUZZ_LIMIT = $(if $(FUZZ_COUNT),--count $(FUZZ_COUNT),--seconds $(FUZZ_SECONDS))
 # The interpreters that `make dist` builds wheels for, and those that `make check-dist` tries them with.
 DIST_PYTHONS ?= python3.11 python3.12
 CHECK_PYTHONS ?= $(DIST_PYTHONS)
@@ -20,7 +21,7 @@ CMAKE := $(BUILD_CORE) -DCMAKE_BUILD_TYPE=None -DARBORA_SANITIZE=ON
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference fuzz-server kill-trainings kill-annotators kill-corpora stop-commands bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus lint docs api tables stubs model dist check-dist lowest audit portable portable-clang test-aarch64 clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference fuzz-models fuzz-models-sanitized fuzz-server kill-trainings kill-annotators kill-corpora stop-commands bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural bench-corpus lint docs api tables stubs model dist check-dist lowest audit portable portable-clang test-aarch64 clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -45,7 +46,7 @@ build/sanitize/arbora_core_tests build/sanitize/fuzz_conll &: .venv/tools $(SOUR
 
 # Run all fuzz targets for FUZZ_SECONDS; for an hour: make fuzz FUZZ_SECONDS=3600
 fuzz: .venv/built $(FUZZ_CONLL)
-	$(MAKE) --no-print-directory -j2 fuzz-conll fuzz-inference fuzz-server
+	$(MAKE) --no-print-directory -j2 fuzz-conll fuzz-inference fuzz-models fuzz-server
 
 build/fuzz/clang/fuzz_conll: .venv/tools $(SOURCES)
 	$(CMAKE) -S core -B build/fuzz/clang -DCMAKE_CXX_COMPILER=$(CLANG) > /dev/null
@@ -61,9 +62,25 @@ fuzz-conll: $(FUZZ_CONLL)
 fuzz-inference: .venv/built
 	$(BIN)/python tests/fuzz/fuzz_inference.py --seconds $(FUZZ_SECONDS)
 
+# Damaged model files of every kind, raw or with right checksums: rejected with a clear error, or working. For so many: FUZZ_COUNT=200000
+fuzz-models: .venv/built
+	$(BIN)/python tests/fuzz/fuzz_models.py $(FUZZ_LIMIT)
+
+# The same with an extension built with address and undefined-behaviour sanitizers. -S: without the installed one.
+SANITIZED := build/sanitized/site
+fuzz-models-sanitized: $(SANITIZED)
+	LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0:max_allocation_size_mb=2048 \
+	  PYTHONPATH=$(SANITIZED):$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
+	  $(BIN)/python -S tests/fuzz/fuzz_models.py $(FUZZ_LIMIT)
+
+$(SANITIZED): .venv/built $(SOURCES)
+	$(BIN)/python -m pip install -q --no-compile --no-build-isolation --no-deps --upgrade --target $@ -C build-dir=build/sanitized/cmake \
+	  -C cmake.build-type=None -C cmake.define.ARBORA_SANITIZE=ON .
+	@touch $@
+
 # HTTP requests to `arbora serve`: a status below 500 or 503, no error in the log, no growing memory.
 fuzz-server: .venv/built
-	$(BIN)/python tests/fuzz/fuzz_server.py --seconds $(FUZZ_SECONDS)
+	$(BIN)/python tests/fuzz/fuzz_server.py $(FUZZ_LIMIT)
 
 # Trainings that are killed at random moments and resumed: the same bytes as without kills.
 kill-trainings: .venv/built

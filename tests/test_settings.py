@@ -377,3 +377,8 @@ def test_parameters_are_named_and_given_as_text():
             make(rates="1")
     with pytest.raises(InputError):
         Sgd(0.5)
+
+
+def test_files_of_settings_are_small(tmp_path):
+    with rejects(InputError):
+        load_config("/dev/zero", Train)

@@ -4,6 +4,19 @@
 
 namespace arbora::graph {
 
+namespace {
+
+// Throws InputError if a score is so large that rounding of sums, whose logs the chart holds, would change probabilities.
+template <class Score>
+void require_room_for_sums(const std::vector<Score>& scores) {
+    constexpr double kMost = 1e8;
+    for (const double score : scores)
+        if (score != kMinusInfinity && !(std::abs(score) <= kMost))
+            throw InputError("scores: expected numbers up to 1e8 for probabilities, got others; the weights are damaged, or learning diverged");
+}
+
+}  // namespace
+
 std::vector<double> softmax(const double* scores, std::size_t count) {
     const double sum = log_sum_exp({scores, count});
     std::vector<double> result(count);
@@ -60,6 +73,9 @@ Sums Expectations::sums_of(const std::vector<double>& arc_scores) {
         if (!model_->grandparents) no_grandparents_.build(arcs);
         const GrandParts& parts = model_->grandparents ? worker_.grand_parts() : no_grandparents_;
         const float* grand = model_->grandparents ? worker_.grand_scores().data() : nullptr;
+        require_room_for_sums(arc_scores);
+        require_room_for_sums(worker_.sibling_scores());
+        if (model_->grandparents) require_room_for_sums(worker_.grand_scores());
         result.log_partition =
             chart_.inside({&arcs, &worker_.sides(), model_->roots, arc_scores.data(), worker_.sibling_scores().data(), &parts, grand});
         if (result.log_partition == kMinusInfinity) throw NoTreeError("no projective tree exists among the kept arcs");

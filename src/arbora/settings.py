@@ -34,6 +34,7 @@ from arbora.errors import InputError, UnknownNameError, require_known
 from arbora.values import NONE, MismatchError, convert, described, from_text, is_one_of, members, shown
 
 T = TypeVar("T")
+MOST_BYTES = 10_000_000  # of a file of settings
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -188,8 +189,12 @@ def load_config(path: str | os.PathLike[str], cls: type[T]) -> T:
     import tomllib  # lazy: most users of this module read no file
 
     source = os.fspath(path)
+    with Path(path).open("rb") as stream:
+        content = stream.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise InputError(f"{source}: expected a TOML file of at most {MOST_BYTES:,} bytes, got more")
     try:
-        values = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))
+        values = tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         byte = f"byte {error.object[error.start]:#04x} at {error.start}"
         raise InputError(f"{source}: expected TOML in UTF-8, got {byte}; save it as UTF-8") from None

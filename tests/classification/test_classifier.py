@@ -272,6 +272,10 @@ def test_other_files_are_rejected(tmp_path):
     for metadata, field in (
         ({"settings": {**settings, "weights": "best"}, "classes": ["a"]}, "settings"),
         ({"settings": {**settings, "x": 1}, "classes": ["a"]}, "settings"),
+        ({"settings": {**settings, "weights": []}, "classes": ["a"]}, "settings"),
+        ({"settings": {**settings, "parameters": 7}, "classes": ["a"]}, "settings"),
+        ({"settings": {**settings, "learner": {}}, "classes": ["a"]}, "settings"),
+        ({"settings": {**settings, "epochs": "x"}, "classes": ["a"]}, None),
         ({"settings": settings, "classes": ["a", 1]}, "classes"),
         ({"settings": settings, "classes": [["a"], ["b"]]}, "classes"),
         ({"settings": settings, "classes": []}, "classes"),

@@ -1,5 +1,6 @@
 """Every verb is imported when it is called, and its help starts as in `arbora --help`."""
 
+import os
 import subprocess
 import sys
 
@@ -57,3 +58,11 @@ def test_help_shows_flags_without_a_type(words, arbora):
     shown = arbora(*words, "--help").stdout
     assert "--help" in shown
     assert "bool" not in shown
+
+
+@pytest.mark.parametrize("verb", [(), ("parse",), ("train",), ("info",), ("serve",)])
+def test_help_is_shown_on_ascii_terminals(verb):
+    command = [sys.executable, "-m", "arbora", *verb, "--help"]
+    shown = subprocess.run(command, env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True)
+    assert (shown.returncode, shown.stderr) == (0, b"")
+    assert shown.stdout.decode("ascii")

@@ -235,18 +235,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--seconds", type=float, help="stop after so long; default 10 without --count")
+    parser.add_argument("--count", type=int, help="stop after so many requests")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--number", type=int, help="send this request alone, and print it")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         fuzzer = Fuzzer(Path(folder), options.seed)
-        end = time.monotonic() + options.seconds
+        seconds = options.seconds or (10.0 if options.count is None else 1e9)
+        end = time.monotonic() + seconds
         if options.number is not None:
             print(make_request(fuzzer.paths, options.seed, options.number))
             fuzzer.run(range(options.number, options.number + 1), end)
         else:
-            numbers = [range(first, 10**12, CLIENTS) for first in range(CLIENTS)]
+            numbers = [range(first, options.count or 10**12, CLIENTS) for first in range(CLIENTS)]
             clients = [threading.Thread(target=fuzzer.run, args=(each, end)) for each in numbers]
             for each in clients:
                 each.start()

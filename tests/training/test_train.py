@@ -18,6 +18,7 @@ from arbora.data.treebank import write
 from arbora.errors import DataError, InputError, ModelError
 from arbora.registry import learners
 from arbora.search.pruner import PrunerSettings
+from arbora.storage.model_file import read_model, write_model
 from arbora.training import TrainConfig, train
 from arbora.training.annotation import crossing_arcs, filled_heads, single_root_heads, training_heads
 from arbora.training.recipes import Recipe
@@ -653,3 +654,31 @@ def test_ctrl_c_while_probabilities_are_fitted_keeps_the_model(monkeypatch):
     assert trained.interrupted
     assert trained.scores["las"] > 50
     assert not trained.parser.is_calibrated
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tensors, metadata: tensors.pop("best"),
+        lambda tensors, metadata: tensors.update(best=tensors["best"][:-1]),
+        lambda tensors, metadata: tensors.update(best=tensors["best"][None]),
+        lambda tensors, metadata: tensors.pop(next(name for name in tensors if name.startswith("state."))),
+        lambda tensors, metadata: metadata.update(best=[]),
+        lambda tensors, metadata: metadata.update(stage=7),
+        lambda tensors, metadata: metadata.update(finished=["labels"]),
+        lambda tensors, metadata: metadata["best"].update(epoch="x"),
+        lambda tensors, metadata: metadata["best"].update(score="x"),
+        lambda tensors, metadata: metadata["best"].update(reports=[{}]),
+        lambda tensors, metadata: metadata["best"].update(reports=[[]]),
+        lambda tensors, metadata: metadata.update(flags=7),
+    ],
+)
+def test_a_checkpoint_that_lacks_something_is_rejected(change, tmp_path):
+    path = tmp_path / "checkpoint"
+    train(TRAIN, config=config(order=1), checkpoint=path)
+    file = read_model(path)
+    tensors, metadata = dict(file.tensors), dict(file.metadata)
+    change(tensors, metadata)
+    write_model(path, tensors, metadata)
+    with pytest.raises((ModelError, InputError)):
+        train(TRAIN, config=config(order=1), checkpoint=path, resume=True)

@@ -312,6 +312,10 @@ class OnlineClassifier:
         made = cls(**_stored_settings(file, cls._parameter_names()))
         classes = _stored_classes(file)
         weights = file.tensor("weights", np.float32, (None, len(classes)))
+        try:
+            made._make_learner(len(classes))
+        except InputError as error:
+            raise file.error(f"settings: {error}") from None
         made._course = Course.from_file(file, made.weights, weights.reshape(-1))
         made.cost = file.tensor("costs", np.float64, (len(classes), len(classes)))
         return made._learned(classes, made.cost, len(weights) - (1 if made.intercept else 0), ())
@@ -373,7 +377,10 @@ def _stored_settings(file: ModelFile, names: list[str]) -> dict[str, Any]:
     file.require_kind(KIND, "a classifier, as `OnlineClassifier.save` writes it")
     settings = file.entry("settings", dict)
     intercept, weights = settings.get("intercept"), settings.get("weights")
-    if not isinstance(intercept, int | float) or weights not in OTHER or not settings.keys() <= set(names):
+    parameters, learner = settings.get("parameters", {}), settings.get("learner", "")
+    if not (
+        isinstance(intercept, int | float) and isinstance(learner, str) and isinstance(weights, str)
+    ) or not (isinstance(parameters, dict) and weights in OTHER and settings.keys() <= set(names)):
         expected = f"those of a classifier, {', '.join(names)}"
         raise file.error(f"settings: expected {expected}, got {str(settings)[:200]}")
     return settings

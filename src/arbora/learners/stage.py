@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import Weights
+from arbora.errors import InputError
 from arbora.interfaces import Learner, Problem, Progress, Query, StopTraining
 from arbora.progress import EpochReport, Observer, Scores
 from arbora.types import Doubles, Floats, Longs
@@ -54,6 +55,8 @@ class Stage:
     ) -> tuple[Best, bool]:
         """Train, with `keep` after each epoch; return the best epoch, and whether Ctrl-C ended training."""
         state, best = resume if resume is not None else (None, Best())
+        if best.weights is not None and best.weights.size != self.problem.size:
+            raise InputError(f"resume: expected {self.problem.size} weights, got {best.weights.size}")
         epochs = int(self.learner.settings()["epochs"])
         done = best.reports[-1]["epoch"] if best.reports else 0
         observer.begin(self.name, len(self.problem), epochs=epochs, done=done)

@@ -35,8 +35,9 @@ from arbora.learners.stage import Best, Stage
 from arbora.parsing.calibration import fit_temperatures
 from arbora.parsing.parser import Parser
 from arbora.progress import Observer, Scores
+from arbora.storage._safetensors import DAMAGED
 from arbora.storage.files import file_checksum
-from arbora.storage.model_file import read_model, write_model
+from arbora.storage.model_file import ModelFile, read_model, write_model
 from arbora.training.annotation import Fold, check_treebank, fold_names, jackknife
 from arbora.training.config import TrainConfig, storable
 from arbora.training.jobs import run_all
@@ -314,13 +315,38 @@ class Checkpoint:
                 "or start again without --resume",
                 source=file.source,
             )
-        best, flags = file.entry("best", dict), file.entry("flags", list)
-        for name, reports in file.entry("finished", list):
-            self.finished[name] = Best(np.array(file.tensors[f"finished.{name}"]), reports=reports)
+        flags = file.entry("flags", list)
+        for entry in file.entry("finished", list):
+            name, reports = entry if isinstance(entry, list) and len(entry) == 2 else (None, None)
+            self.finished[str(name)] = Best(
+                _stored(file, f"finished.{name}"), reports=_reports(file, reports)
+            )
         held = file.within("state.", {}).tensors
         state = {n: np.array(array, bool if n in flags else array.dtype) for n, array in held.items()}
-        kept = Best(np.array(file.tensors["best"]), best["score"], best["epoch"], best["reports"])
+        best = replace(file, metadata=file.entry("best", dict))
+        score, epoch = best.metadata.get("score"), best.entry("epoch", int)
+        if not isinstance(score, int | float):
+            raise file.error(f"best: expected a score, got {str(score)[:80]}; {DAMAGED}")
+        kept = Best(_stored(file, "best"), score, epoch, _reports(file, best.metadata.get("reports")))
         self.stage, self.going_on = file.entry("stage", str), (state, kept)
+
+
+def _stored(file: ModelFile, name: str) -> NDArray[Any]:
+    """A copy of the weights of a stage, or of a guide's trees."""
+    ndim = 2 if name == "finished.guide" else 1
+    if name in file.tensors and file.tensors[name].ndim == ndim:
+        return np.array(file.tensors[name])
+    raise file.error(f"tensor {name!r}: expected one of {ndim} axes; {DAMAGED}")
+
+
+def _reports(file: ModelFile, value: object) -> list[dict[str, Any]]:
+    """The reports of epochs."""
+    if isinstance(value, list) and all(
+        isinstance(each, dict) and isinstance(each.get("epoch"), int) and {"stage", "best"} <= each.keys()
+        for each in value
+    ):
+        return value
+    raise file.error(f"reports: expected those of epochs, got {str(value)[:80]}; {DAMAGED}")
 
 
 def _changes(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> Iterator[str]:
