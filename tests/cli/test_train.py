@@ -699,3 +699,10 @@ def test_a_treebank_without_spaces_gives_a_model_for_raw_text(arbora, tmp_path):
     result = arbora("train", tmp_path / "train.conllu", "-o", model, "--epochs", 1, "--order", 1)
     assert "raw text: split by likely spaces" in result.stdout
     assert [len(sentence) for sentence in Pipeline.load(model)("Ann calls the dogs.")] == [5]
+
+
+def test_a_missing_package_is_an_error_before_anything_is_trained(arbora, synthetic, monkeypatch):
+    monkeypatch.setattr("arbora.training.recipes.find_spec", lambda name: None)
+    result = arbora("train", synthetic[0], "-o", "m.arbora", "--parser", "neural")
+    assert result.status == 2
+    assert "segmenter" not in result.stderr

@@ -248,7 +248,8 @@ def hold_out(columns: Columns, share: float, *, labelled: bool = True) -> tuple[
     is_held = np.floor((block + 1) * share) > np.floor(block * share)
     is_held &= is_complete(columns, labelled=labelled)
     if not is_held.any() or is_held.all():
-        what = f"{len(columns)} sentences cannot be divided so, some of them without heads or labels"
+        complete = int(is_complete(columns, labelled=labelled).sum())
+        what = f"expected more sentences with all heads and labels, got {complete} of {len(columns)}"
         raise InputError(f"{what}; name a dev treebank", field="dev")
     rest, held = (columns.select(np.flatnonzero(chosen)) for chosen in (~is_held, is_held))
     return rest, held

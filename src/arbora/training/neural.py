@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -50,16 +49,6 @@ def load_start(path: str) -> Parser:
     return parser
 
 
-def require_torch() -> None:
-    """InputError if PyTorch is not installed."""
-    if find_spec("torch") is None:
-        raise InputError(
-            "training a neural parser needs PyTorch, which is not installed: pip install "
-            "'arbora-nlp[neural]' (parsing does not need it)",
-            field="parser",
-        )
-
-
 class NeuralRecipe(Recipe):
     """A network, by one learner."""
 
@@ -69,6 +58,7 @@ class NeuralRecipe(Recipe):
     patience = 20
     tags = "none"
     is_linear = has_clusters = False
+    package = "torch"
     learns_softly = True
     loss_learners: ClassVar = {}
     parameters: ClassVar = {
@@ -136,7 +126,7 @@ class NeuralRecipe(Recipe):
         return config.loss in ("auto", "crf", "local")
 
     def __init__(self, *arguments: Any) -> None:
-        require_torch()
+        self.require_package()
         c: TrainConfig = arguments[0]
         self.start = None if c.start is None else load_start(c.start)
         super().__init__(*arguments)

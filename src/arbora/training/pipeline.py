@@ -149,6 +149,7 @@ def check(columns: Columns, dev: Columns | None, config: TrainConfig, observer: 
     config, why = choose_parser(config, columns)
     if why:
         observer.note(why)
+    config.recipe.require_package()
     check_treebank(columns, labelled=labelled, partial=is_partial)
     if dev is not None:
         check_dev(dev, columns, observer, labelled=labelled)
@@ -233,11 +234,13 @@ class Tools:
             reports += more
         else:
             observer.note("tagger: none, since the treebank has no UPOS")
-        if tagger is not None and 2 * filled(train, "lemma") >= train.words:
+        if tagger is None:
+            observer.note("lemmatizer: none, since there is no tagger")
+        elif 2 * filled(train, "lemma") < train.words:
+            observer.note("lemmatizer: none, since most words of the treebank have no lemma")
+        else:
             lemmatizer, more = train_lemmatizer(train, dev, config.lemmatizer, **options)
             reports += more
-        else:
-            observer.note("lemmatizer: none, since the treebank has no tags or few lemmas")
         return cls(segmenter, tagger, lemmatizer, clusters, tuple(reports), guessed)
 
 

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from functools import cached_property
+from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
@@ -140,6 +141,8 @@ class Recipe(ABC):
     """Whether scores are those of the built-in linear scorer."""
     loss_learners: ClassVar[dict[str, str]] = {"crf": "adagrad", "hinge": "passive_aggressive"}
     """The learner of each loss that can be chosen."""
+    package: ClassVar[str] = ""
+    """A package that training needs, and the name of the extra that installs it."""
     learns_softly: ClassVar[bool] = False
     """Whether it learns from probabilities of trees, too."""
     general_search: ClassVar[str] = ""
@@ -155,6 +158,16 @@ class Recipe(ABC):
         ),
     }
     """Settings that depend on others: the requirement of each, and whether it is met."""
+
+    @classmethod
+    def require_package(cls) -> None:
+        """InputError if the package that training needs is not installed."""
+        if cls.package and find_spec(cls.package) is None:
+            raise InputError(
+                f"training needs {cls.package}, which is not installed: pip install "
+                f"'arbora-nlp[{cls.package}]' (parsing does not need it)",
+                field="parser",
+            )
 
     def __init__(
         self,

@@ -38,7 +38,6 @@ from arbora.storage.files import file_checksum, open_output, read_text
 from arbora.storage.model_file import read_model, write_model
 from arbora.training.annotation import check_treebank
 from arbora.training.config import TrainConfig, make_config
-from arbora.training.neural import require_torch
 from arbora.training.pipeline import Trained, train
 from arbora.training.resolve import choose_parser, resolve
 from arbora.types import Longs
@@ -97,8 +96,7 @@ def distil(
     columns = gather(gold, partial(check_treebank, partial=make_config(config).learns_from_parts))
     student, _ = choose_parser(make_config(config), columns)
     is_network = student.kind == "neural"
-    if is_network:
-        require_torch()
+    student.recipe.require_package()
     is_soft = _can_be_soft(student, silver, columns) and silver.targets != "hard"
     if silver.targets == "soft" and not is_soft:
         what = "soft targets need a neural student of order 1, the loss local or crf, and all heads"

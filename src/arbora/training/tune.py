@@ -200,7 +200,8 @@ def fold_pairs(columns: Columns, folds: int, seed: int = 0) -> Iterator[Pair]:
     """The treebank without each fold, and that fold."""
     if not 2 <= folds <= len(columns):
         raise InputError(
-            f"folds: expected 2 to {len(columns)}, the number of sentences in {columns.source}, got {folds}"
+            f"folds: expected at least 2, and at most the {len(columns)} sentences of {columns.source}, "
+            f"got {folds}"
         )
     # Sort raw numbers, which are the same in all versions of NumPy.
     order = np.argsort(np.random.PCG64(seed).random_raw(len(columns)), kind="stable")
