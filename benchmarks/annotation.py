@@ -167,7 +167,7 @@ def decisions(name: str, strategies: Sequence[str] = STRATEGIES) -> Iterator[dic
 
 
 def nothing(name: str) -> Iterator[dict[str, Any]]:
-    """LAS after few decisions on doubtful arcs, from induction and without."""
+    """LAS after few decisions, from induction and without: random sentences at first, then doubtful arcs."""
     gold, test = part(name, "train"), part(name, "test")
     with tempfile.TemporaryDirectory() as folder:
         induced = Path(folder) / "induced.arbora"
@@ -181,7 +181,8 @@ def nothing(name: str) -> Iterator[dict[str, Any]]:
             if parser is not None:
                 row["0"] = scores(parser, test)
             for goal in (100, 200, 350, 500, 750, 1000):
-                annotator.ask("doubtful arcs", goal - annotator.decisions, parser)
+                how = "doubtful arcs" if annotator.decisions else "random sentences"
+                annotator.ask(how, goal - annotator.decisions, parser)
                 parser = learn(annotator.touched(), start)
                 row[str(goal)] = scores(parser, test)
                 say(f"  {name}, {row['start']}, {annotator.decisions:,} decisions: {row[str(goal)]}")

@@ -339,6 +339,18 @@ def test_questions_are_answered_with_one_key(page):
     assert page.one("#place").text.split(" of ")[0].split()[-1] != str(number)
 
 
+def test_without_a_model_whole_sentences_come_first(driver, page, tmp_path):
+    assert page.run("return document.getElementById('unit').value") == "arc"
+    (tmp_path / "raw").mkdir()
+    path = tmp_path / "raw" / "new.conllu"
+    path.write_text("".join(without_tree(each).to_conllu() for each in SENTENCES))
+    with serving("annotate", path, "--every", "0") as address:
+        other = Annotation(driver, address, path.parent)
+        other.open()
+        assert other.run("return document.getElementById('unit').value") == "sentence"
+        driver.get("about:blank")
+
+
 def test_a_correction_answers_a_question(page):
     page.press("n")
     page.wait(lambda: page.one("#question").is_displayed())

@@ -11,6 +11,7 @@ import { TreeView } from "./tree.js";
 import { WordPanel } from "./wordpanel.js";
 
 const ORDERS = { text: "text order", doubt: "doubt", diversity: "doubt and diversity" };
+const FEW = 100; // decisions
 const state = { question: null, skip: [], busy: 0 };
 
 const project = new Project({ onProject: showProject, onSentences: showChange, onSaving: showSaving });
@@ -345,6 +346,8 @@ busily(async () => {
   showSaving(null, false);
   document.title = `${project.about.name}: Arbora`;
   await list.load();
+  const { decisions, model } = project.about;
+  if (decisions < FEW && model?.source !== "given") at("unit").value = "sentence"; // these teach more at first
   const wanted = Number(location.hash.slice(1)) || (await project.next("text", "sentence", 0, [])).number || 1;
   await open(Math.min(wanted, project.about.sentences));
   say([...project.about.notes, "Press N for the first question, or ? for all keys."].join(" "));
