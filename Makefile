@@ -69,7 +69,7 @@ fuzz-models: .venv/built
 # The same with an extension built with address and undefined-behaviour sanitizers. -S: without the installed one.
 SANITIZED := build/sanitized/site
 fuzz-models-sanitized: $(SANITIZED)
-	LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0:max_allocation_size_mb=2048 \
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0:max_allocation_size_mb=2048 \
 	  PYTHONPATH=$(SANITIZED):$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
 	  $(BIN)/python -S tests/fuzz/fuzz_models.py $(FUZZ_LIMIT)
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import pipeline_toys
 import pytest
 
 import arbora as package
@@ -306,3 +307,12 @@ def test_singular_and_plural_in_messages(arbora, model, tmp_path):
     cut.write_bytes(model.read_bytes()[:-100])
     result = arbora("parse", tmp_path / "one.conllu", "-m", cut)
     assert (result.status, "the file is cut off" in result.stderr) == (1, True)
+
+
+def test_raw_text_without_features_gives_no_warning(arbora, tmp_path):
+    """The tagger gives short words no features."""
+    model = tmp_path / "m.arbora"
+    pipeline_toys.trained().pipeline.save(model)
+    (tmp_path / "text.txt").write_text("the the")
+    result = arbora("parse", tmp_path / "text.txt", "-m", model)
+    assert (result.status, "everywhere" in result.stderr) == (0, False)

@@ -315,3 +315,11 @@ def test_large_treebanks_have_the_scores_of_their_parts():
     once, often = evaluate(gold, predicted), evaluate(gold * repeat, predicted * repeat)
     assert often.tokens == repeat * once.tokens
     assert (often.uas, often.las) == pytest.approx((once.uas, once.las))
+
+
+def test_clas_is_for_labels_of_universal_dependencies():
+    ud = [Sentence.from_lists(["a", "b", "c"], heads=[2, 0, 2], deprels=["nsubj:pass", "root", "punct"])]
+    assert evaluate(ud, ud).all.clas == 100.0
+    other = [Sentence.from_lists(["a", "b", "c"], heads=[2, 0, 2], deprels=["SBJ", "ROOT", "P"])]
+    assert evaluate(other, other).all.clas is None
+    assert "clas" not in evaluate(other, other).to_json()

@@ -173,13 +173,14 @@ def _aligned(agreements: dict[str, Agreement], name: str) -> Table:
 
 def _summary(result: Evaluation, name: str) -> Table:
     by_words = {"all words": result.all, "no punctuation": result.nopunct, "CoNLL-X rule": result.conllx}
+    shown = [measure for measure in PERCENT_HEADINGS if measure in result.all.measures()]
     rows = [
-        [words, scores.tokens, *map(scores.measures().__getitem__, PERCENT_HEADINGS)]
+        [words, scores.tokens, *map(scores.measures().__getitem__, shown)]
         for words, scores in by_words.items()
     ]
     rules = f"punctuation by {result.punctuation}, labels {'with' if result.subtypes else 'without'} subtypes"
     title = f"{name}: {result.sentences} sentences, {rules}"
-    return Table(title, ["", "words", *PERCENT_HEADINGS.values()], rows)
+    return Table(title, ["", "words", *map(PERCENT_HEADINGS.__getitem__, shown)], rows)
 
 
 def _breakdown(scores: Scores, by: Breakdown, name: str) -> Table:

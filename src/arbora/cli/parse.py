@@ -228,7 +228,8 @@ def command(
                 observer.advance(len(columns))
     say_skipped(reader.skipped + tally.skipped, reader.source)
     for model, each in zip(models or [DEFAULT], parsers, strict=True):
-        for warning in tally.misfits(each.names, model):
+        # The tags of raw text are the model's own; a short text may have none of some kind.
+        for warning in () if isinstance(reader, TextReader) else tally.misfits(each.names, model):
             say(f"warning: {reader.source}: {warning}")
         if request.needs_probabilities and not each.is_calibrated and not quiet:
             say(f"note: {model} {UNCALIBRATED if each.search.is_supervised else UNCALIBRATED_INDUCED}")

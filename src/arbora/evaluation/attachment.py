@@ -41,6 +41,8 @@ CONTENT_RELATIONS = frozenset({
     "nsubj", "nummod", "obj", "obl", "orphan", "parataxis", "reparandum", "root", "vocative",
     "xcomp",
 })  # fmt: skip
+UD_RELATIONS = CONTENT_RELATIONS | {"aux", "case", "cc", "clf", "cop", "det", "mark", "punct"}
+UD_SHARE = 0.8  # of the words whose labels are UD's; other label sets share some names
 # Lower edges of the groups; the last group is open.
 ARC_LENGTHS = (1, 2, 3, 4, 5, 6, 11, 21, 41)
 SENTENCE_LENGTHS = (1, 11, 21, 31, 41, 51)
@@ -119,6 +121,8 @@ class _Words:
         # Half is enough: odd tags occur in UD data, and other tag sets share only one or two names.
         self.is_ud = 2 * sum(counts[tag_numbers[tag]] for tag in UD_TAGS & tag_numbers.keys()) >= tagged
         self.has_ud_tags = self.is_ud and tagged > 0
+        universal = np.array([universal_part(name) in UD_RELATIONS for name in self.labels], dtype=np.bool_)
+        self.has_ud_labels = bool(universal[self.gold_labels].mean() >= UD_SHARE) if len(heads) else True
 
 
 def _numbering() -> dict[str, int]:
@@ -213,7 +217,9 @@ def _score(words: _Words, scored: Bools, *, subtypes: bool) -> Scores:
             gold=int(content[gold_labels[scored]].sum()),
             predicted=int(content[predicted_labels[scored]].sum()),
             correct=int(content[gold_labels[arc_right]].sum()),
-        ),
+        )
+        if words.has_ud_labels
+        else None,
         by_label=_agreements(names, gold_labels, predicted_labels, scored, arc_right),
         by_arc_length=_by_arc_length(words, scored, head_right),
         by_sentence_length=_by_sentence_length(words.lengths, counts),

@@ -101,7 +101,8 @@ class Scores(Attachment):
     labels: int  # words with the right label
     exact_labelled: int  # sentences with every head and label right
     roots: int  # sentences where exactly the gold words are roots
-    content: Agreement
+    content: Agreement | None
+    """Words with content relations of UD; None if the gold labels are not UD's."""
     by_label: Mapping[str, Agreement]
     by_arc_length: Mapping[str, Agreement]
     by_sentence_length: Mapping[str, Attachment]
@@ -112,13 +113,15 @@ class Scores(Attachment):
     root_accuracy = Share("roots", "sentences")
 
     @property
-    def clas(self) -> float:
-        return self.content.f1
+    def clas(self) -> float | None:
+        """LAS of words with content relations; None if the gold labels are not UD's."""
+        return None if self.content is None else self.content.f1
 
     def measures(self) -> dict[str, float]:
         """The measures by name, and the number of scored words."""
-        result = {name: getattr(self, name) for name in ("tokens", "uas", "las", "la", "clas")}
-        result |= {"clas_precision": self.content.precision, "clas_recall": self.content.recall}
+        result = {name: getattr(self, name) for name in ("tokens", "uas", "las", "la")}
+        if (content := self.content) is not None:
+            result |= {"clas": content.f1, "clas_precision": content.precision, "clas_recall": content.recall}
         names = ("exact_match", "exact_match_labelled", "root_accuracy")
         return result | {name: getattr(self, name) for name in names}
 

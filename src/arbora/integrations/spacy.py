@@ -63,7 +63,6 @@ class ArboraParser(Pipe):
         self.threads = threads
         self._loaded: Any = None
         self._sentencizer = Sentencizer()
-        # A pipeline that is read from disk brings its own model; the original path may be gone.
         if model is not None and Path(model).exists():
             _ = self.parser
 
@@ -182,7 +181,11 @@ def make_arbora(nlp: Language, name: str, model: str | None, probabilities: bool
     `model` is a file from `arbora train`, or None for the bundled English model. `probabilities` also
     computes probabilities, which takes longer. `threads` is the number of native threads.
     """
-    return ArboraParser(name, model=model, probabilities=probabilities, threads=threads)
+    made = ArboraParser(name, model=model, probabilities=probabilities, threads=threads)
+    # A pipeline that spaCy reads from disk has a list of components. It brings its own model; the path may be gone.
+    if model is not None and not nlp._meta.get("components"):
+        _ = made.parser
+    return made
 
 
 def _sentence(tokens: Sequence[Token]) -> Sentence:
