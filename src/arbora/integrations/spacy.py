@@ -182,7 +182,7 @@ def make_arbora(nlp: Language, name: str, model: str | None, probabilities: bool
     computes probabilities, which takes longer. `threads` is the number of native threads.
     """
     made = ArboraParser(name, model=model, probabilities=probabilities, threads=threads)
-    # A pipeline that spaCy reads from disk has a list of components. It brings its own model; the path may be gone.
+    # A pipeline that is read from disk lists its components. It brings its own model; the path may be gone.
     if model is not None and not nlp._meta.get("components"):
         _ = made.parser
     return made
