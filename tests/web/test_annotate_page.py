@@ -261,6 +261,49 @@ def test_words_are_split_and_joined(page):
     assert list(page.sentence().forms[:3]) == ["a", "b", "c"]
 
 
+def test_everything_can_be_edited_by_touch(page):
+    def tap(text, within="#word"):
+        find = f"Array.from(document.querySelectorAll('{within} button'))"
+        shown = f"{find}.find((each) => each.textContent.startsWith(arguments[0]))"
+        page.run(f"const b = {shown}; b.id ||= 'tapped'; b.scrollIntoView({{block: 'center'}})", text)
+        name = page.run(f"return {shown}.id", text)
+        page.tap(f"#{name}")
+        page.run("document.getElementById('tapped')?.removeAttribute('id')")
+
+    forms = list(SENTENCES[0].forms)
+    with page.on_a_phone():
+        page.open(1)
+        page.select(1)
+        tap("Split word")
+        page.fill(forms="one two", token=True)
+        assert list(page.sentence().forms) == ["one", "two", *forms[1:]]
+        page.select(1)
+        tap("Remove token")
+        page.said("no multiword token")
+        tap("Join with next")
+        page.said("are one word now")
+        assert len(page.sentence()) == len(forms)
+        page.select(1)
+        page.run("document.getElementById('column-upos').scrollIntoView({block: 'center'})")
+        page.tap("#column-upos")
+        page.wait(lambda: page.all(".picker li"))
+        page.tap(".picker li:nth-child(2)")
+        page.wait(lambda: page.view()["words"][0]["by"]["upos"] == "human")
+        page.settle()
+        page.select(3)
+        tap("End sentence here")
+        page.wait(lambda: len(page.file) == len(SENTENCES) + 1)
+        page.settle()
+        tap("Undo", "#tools")
+        page.wait(lambda: len(page.file) == len(SENTENCES))
+        page.settle()
+        tap("Done", "#tools")
+        page.said("is done")
+        assert page.view()["state"] == "done"
+        tap("Next question", "#bar")
+        page.wait(lambda: page.one("#question").is_displayed())
+
+
 def test_sentences_are_split_and_joined(page):
     page.keys(3, ".")
     page.wait(lambda: len(page.file) == len(SENTENCES) + 1)
