@@ -207,3 +207,14 @@ def test_keep_heads(arbora, model, parser, synthetic, tmp_path):
         assert (none.status, "two_roots" in none.stdout) == (0, False)
         assert "0 sentences, 0 words" in none.stderr
     assert arbora("parse", half, "-m", model, "-m", half, "--keep-heads").status == 2
+
+
+def test_greedy_parsers_say_that_their_probabilities_are_of_little_use(arbora, synthetic, tmp_path):
+    model = tmp_path / "greedy.arbora"
+    options = ("--only", "parser", "--parser", "transition", "--epochs", 1)
+    assert arbora("train", synthetic[0], "--dev", synthetic[1], "-o", model, *options).status == 0
+    asked = (("--probabilities",), ("--kbest", 2), ("--sort", "doubt"))
+    for more in asked:
+        assert "greedy" in arbora("parse", synthetic[1], "-m", model, *more).stderr
+    assert "greedy" in arbora("select", synthetic[1], "-m", model, "--ignore-heads", "-n", 2).stderr
+    assert "greedy" not in arbora("parse", synthetic[1], "-m", model).stderr

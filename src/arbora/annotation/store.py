@@ -55,6 +55,9 @@ class Change:
         return sum(len(each.after) - len(each.before) for each in self.splices)
 
 
+OPEN = "already open in another `arbora annotate`; close that first"
+
+
 class Store:
     """The sentences of a CoNLL-U file as texts, with their blank lines; not safe for several threads."""
 
@@ -65,7 +68,9 @@ class Store:
         self._lock = ExitStack()
         try:
             for path in (self.file, self.folder / NAME):
-                self._lock.enter_context(locked(path))
+                self._lock.enter_context(
+                    locked(path, OPEN)
+                )
             self.texts: list[str] = []
             self.revision = 0
             self.notes: list[str] = []

@@ -160,7 +160,7 @@ def described_model(name: str) -> dict[str, Any]:
     path = named_models()[name]
     about = read_model(path).metadata.get("about", {})
     data, dev = about.get("data", []), about.get("dev", {})
-    las = f", LAS {dev['las']:.1f} on its dev set" if "las" in dev else ""
+    las = f", LAS with subtypes {dev['las']:.1f} on its dev set" if "las" in dev else ""
     return {
         "name": name,
         "state": "installed" if name in installed_models() and name not in BUNDLED else "bundled",

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import typer
 
-from arbora.cli.console import drawing_style, results_to
+from arbora.cli.console import drawing_style, results_to, say
 from arbora.cli.inputs import TextReader
 from arbora.data.columns import Columns
 from arbora.data.treebank import FORMAT_OF_ENDING, ColumnReader, ending_of, format_by_name
@@ -55,6 +55,24 @@ def with_trees(parser: Parser, columns: Columns, *, lenient: bool) -> Columns:
             logger.warning("%s (sentence skipped)", found)
             bad.append(number)
     return columns.select(np.setdiff1d(np.arange(len(columns)), bad))
+
+
+UNCALIBRATED = (
+    "has no temperature fitted on a dev set: its probabilities rank arcs, but do not say how often an arc is "
+    "correct; train with --dev"
+)
+UNCALIBRATED_INDUCED = (
+    "was learned without a treebank: its probabilities rank arcs, but are mostly far too high to say how "
+    "often an arc is correct"
+)
+
+
+def note_on_probabilities(model: str, parser: Parser) -> None:
+    """Say what the probabilities of a parser are no estimate of, if anything."""
+    if parser.search.caveat:
+        say(f"note: {model} {parser.search.caveat}")
+    elif not parser.is_calibrated:
+        say(f"note: {model} {UNCALIBRATED if parser.search.is_supervised else UNCALIBRATED_INDUCED}")
 
 
 def format_of_output(form: OutputFormat, output: str) -> OutputFormat:

@@ -21,6 +21,7 @@ from arbora.cli.outputs import (
     chosen_format,
     draws,
     format_of_output,
+    note_on_probabilities,
     open_sink,
     with_trees,
 )
@@ -231,8 +232,8 @@ def command(
         # The tags of raw text are the model's own; a short text may have none of some kind.
         for warning in () if isinstance(reader, TextReader) else tally.misfits(each.names, model):
             say(f"warning: {reader.source}: {warning}")
-        if request.needs_probabilities and not each.is_calibrated and not quiet:
-            say(f"note: {model} {UNCALIBRATED if each.search.is_supervised else UNCALIBRATED_INDUCED}")
+        if (request.needs_probabilities or sort == "doubt") and not quiet:
+            note_on_probabilities(model, each)
     if not quiet:
         say(f"{reader.source}: {tally.summary()}")
     for line in gains.lines():
@@ -247,16 +248,6 @@ def _most_doubtful_first(pieces: Iterable[Columns], parser: Parser, request: Req
     doubts = [sentence_doubts([trees[0] for trees in request.parsed(parser, piece)]) for piece in columns]
     order = np.argsort(-np.concatenate(doubts), kind="stable")
     yield from Columns.concat(columns).select(order).pieces()
-
-
-UNCALIBRATED = (
-    "has no temperature fitted on a dev set: its probabilities rank arcs, but do not say how often an arc is "
-    "correct; train with --dev"
-)
-UNCALIBRATED_INDUCED = (
-    "was learned without a treebank: its probabilities rank arcs, but are mostly far too high to say how "
-    "often an arc is correct"
-)
 
 
 def _check_options(

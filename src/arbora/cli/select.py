@@ -22,12 +22,14 @@ from arbora.cli import options
 from arbora.cli.console import counted, print_json, print_rows, say, say_skipped
 from arbora.cli.files import existing, not_an_input
 from arbora.cli.inputs import TextReader, is_text, open_reader, text_or_file
+from arbora.cli.outputs import note_on_probabilities
 from arbora.data import treebank
 from arbora.data.columns import Columns
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.parsing.parsed import Parsed
 from arbora.pipeline.pipeline import Pipeline, load
 from arbora.storage.files import open_output
+from arbora.storage.models import DEFAULT
 
 DOUBT = "doubt"
 HEADINGS = ("sentence", "sent_id", "word", "form", "head", "deprel", DOUBT)
@@ -99,6 +101,8 @@ def command(
         pairs = zip(numbers, doubts.tolist(), strict=True)
         chosen = (_with_doubt(sentences[kept[number]], doubt) for number, doubt in pairs)
         treebank.write(chosen, output, layout="standard")
+    if by in ("doubt", "diversity") and not quiet:
+        note_on_probabilities(model or DEFAULT, pipeline.parser)
     selected = counted(len(rows), "arc") if arcs else counted(len(numbers), "sentence")
     if not quiet:
         say(f"{name}: {selected} of {counted(len(sentences), 'sentence')}")

@@ -46,7 +46,7 @@ UD_SHARE = 0.8  # of the words whose labels are UD's; other label sets share som
 # Lower edges of the groups; the last group is open.
 ARC_LENGTHS = (1, 2, 3, 4, 5, 6, 11, 21, 41)
 SENTENCE_LENGTHS = (1, 11, 21, 31, 41, 51)
-DIFFERENT = "score different words with evaluate_aligned (arbora eval --aligned)"
+DIFFERENT = "`arbora eval --aligned` scores different words (evaluate_aligned)"
 
 
 def evaluate(

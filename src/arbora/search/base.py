@@ -119,6 +119,11 @@ class Search(ABC):
         return labels
 
     @property
+    def caveat(self) -> str:
+        """Why its probabilities cannot even rank arcs; empty if they can."""
+        return ""
+
+    @property
     def annotator(self) -> Any:
         """The predictor of tags and lemmas with the trees, `annotate(columns, threads=...)`; None: none."""
         return None

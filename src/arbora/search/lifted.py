@@ -57,6 +57,10 @@ class LiftedSearch(Search):
         return self.inner
 
     @property
+    def caveat(self) -> str:
+        return self.inner.caveat
+
+    @property
     def annotator(self) -> Any:
         return self.inner.annotator
 

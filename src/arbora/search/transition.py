@@ -36,6 +36,15 @@ class TransitionSearch(LinearSearch):
         """None is answered exactly; only the arc-eager system parses around given heads."""
         return super().queries - (set() if self.settings.system == "arc-eager" else {Query.GIVEN_HEADS})
 
+    @property
+    def caveat(self) -> str:
+        if self.settings.beam > 1:
+            return ""
+        return (
+            "is greedy: its probabilities come from a beam that it was not trained for, and say little about "
+            "which arcs are right; train with -p transition.beam=8"
+        )
+
     def describe(self) -> str:
         return f"{self.settings.system} transitions, beam {self.settings.beam}"
 

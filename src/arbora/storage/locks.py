@@ -16,19 +16,23 @@ except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
 
+WRITTEN = "another process is writing this file; wait until it ends, or choose another name"
+
+
 @contextmanager
-def locked(target: str | os.PathLike[str]) -> Iterator[None]:
+def locked(target: str | os.PathLike[str], reason: str = WRITTEN) -> Iterator[None]:
     """Keep other processes from `locked` with the same target within the block; InputError if one has it.
 
-    The lock is a file `.NAME.lock` next to the target. The system releases it when a process ends, however
-    that happens. On file systems without locks, and for devices, nothing is locked.
+    `reason` says why, and what to do. The lock is a file `.NAME.lock` next to the target. The system releases
+    it when a process ends, however that happens. On file systems without locks, and for devices, nothing is
+    locked.
     """
     path = Path(target).resolve()
     if fcntl is None or is_special(path):
         yield
         return
     place = path.with_name(f".{path.name}.lock")
-    descriptor = _acquire(os.fspath(target), place)
+    descriptor = _acquire(os.fspath(target), place, reason)
     try:
         yield
     finally:
@@ -37,7 +41,7 @@ def locked(target: str | os.PathLike[str]) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _acquire(name: str, place: Path) -> int:
+def _acquire(name: str, place: Path, reason: str) -> int:
     while True:
         with naming_errors(name, os.fspath(place)):
             descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -45,8 +49,7 @@ def _acquire(name: str, place: Path) -> int:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(descriptor)
-            what = "another process is writing this file; wait until it ends, or choose another name"
-            raise InputError(f"{name}: {what}") from None
+            raise InputError(f"{name}: {reason}") from None
         except OSError:  # a file system without locks
             return descriptor
         with suppress(FileNotFoundError):

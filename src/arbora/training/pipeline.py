@@ -295,14 +295,24 @@ def _segmenter(
             return None, []
         if settings.spaces == "auto":
             observer.note(f"segmenter: learns from likely spaces, since {unmarked}")
-    elif dev is not None and settings.spaces != "guessed" and not has_text(dev):
-        dev = None
+    elif settings.spaces != "guessed":
+        if not _has_attached_words(train):
+            observer.note(
+                "segmenter: learns a space after every token, punctuation too, as in `# text`; for other "
+                "text, use -p segmenter.spaces=guessed"
+            )
+        if dev is not None and not has_text(dev):
+            dev = None
     return train_with_reports(train, dev, settings, observer)
+
+
+def _has_attached_words(columns: Columns) -> bool:
+    return any("SpaceAfter=No" in misc for misc in columns.strings("misc"))
 
 
 def has_text(columns: Columns) -> bool:
     """Whether a treebank says where there is no space between words."""
-    if any("SpaceAfter=No" in misc for misc in columns.strings("misc")):
+    if _has_attached_words(columns):
         return True
     native = columns.native
     kinds = native.extra_kinds.tolist()
