@@ -54,6 +54,8 @@ def test_given_trees_can_be_left_to_the_parser(tmp_path):
     view = project.sentence(1)
     assert view.state == "parsed"
     assert {word.by["head"] for word in view.words} == {"parser"}
+    with rejects(Refusal, code="nothing_to_undo"):  # that would make all trees a human's
+        project.undo()
     edit(project, 1, changes.Confirm(words=[1]))
     project.give_to_parser()
     assert project.sentence(1).words[0].by["head"] == "human"

@@ -261,8 +261,7 @@ class Project:
         return change
 
     def _response(self, change: Change, reparsed: list[int], notes: list[str]) -> api.EditResponse:
-        first = change.first
-        texts = change.splices[-1].after
+        first, _, texts = change.splices[-1]
         shown = [self._view(text, first + 1 + i, self.assistant) for i, text in enumerate(texts)]
         for each in shown[:1]:
             each.notes = list(dict.fromkeys([*each.notes, *notes]))
@@ -301,7 +300,7 @@ class Project:
                 forget(draft, [])
                 splices.append(Splice(at, [text], [like(text, draft.to_sentence())]))
             if splices:
-                self._replaced(self.store.replace("edit", "trees of the file given to the parser", splices))
+                self._replaced(self.store.replace("parse", "trees of the file given to the parser", splices))
 
     def put_findings(
         self, arcs: dict[str, list[ImprobableArc]], invalid: dict[str, list[InvalidWord]]

@@ -41,14 +41,10 @@ class Stamp(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """A change: the sentences from `at` on are new, `shift` more than before."""
+    """A change: some sentences were replaced by others, `shift` more than before."""
 
     what: str
     splices: list[Splice]
-
-    @property
-    def first(self) -> int:
-        return self.splices[0].at
 
     @property
     def shift(self) -> int:
