@@ -194,3 +194,12 @@ def test_convert_refuses_unknown_endings(arbora, small_treebank, tmp_path):
     assert arbora("convert", small_treebank, "-o", path, "--to", "same").status == 0
     assert path.read_bytes() == small_treebank.read_bytes()
     assert arbora("convert", path, "-o", tmp_path / "copy.xyz").status == 0
+
+
+def test_guessed_spaces_are_noted(arbora, synthetic, tmp_path):
+    plain = tmp_path / "plain.conllu"
+    lines = synthetic[0].read_text().replace("SpaceAfter=No", "_").split("\n")
+    plain.write_text("\n".join(line for line in lines if not line.startswith("#")))
+    assert "guessed" in arbora("convert", plain, "-o", tmp_path / "a.txt").stderr
+    plain.write_text(f"# text = a b\n{plain.read_text()}")
+    assert "guessed" not in arbora("convert", plain, "-o", tmp_path / "b.txt").stderr

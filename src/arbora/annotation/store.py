@@ -64,9 +64,7 @@ class Store:
         self._lock = ExitStack()
         try:
             for path in (self.file, self.folder / NAME):
-                self._lock.enter_context(
-                    locked(path, OPEN)
-                )
+                self._lock.enter_context(locked(path, OPEN))
             self.texts: list[str] = []
             self.revision = 0
             self.notes: list[str] = []

@@ -11,7 +11,7 @@ from arbora.cli.console import results_to, say, say_skipped
 from arbora.cli.files import existing, not_an_input
 from arbora.data import treebank
 from arbora.data.columns import Columns, columns_of
-from arbora.data.raw_text import raw_text
+from arbora.data.raw_text import has_text, raw_text
 from arbora.integrations import prodigy, table
 from arbora.storage.files import open_output
 
@@ -97,6 +97,8 @@ def _target(source: str, output: str, to: Target) -> Target:
 
 def _write_text(columns: Columns, output: str) -> None:
     """The running text, with an empty line before paragraphs and documents."""
+    if not has_text(columns):
+        say("note: spaces are guessed, since the treebank does not mark them (`# text`, SpaceAfter=No)")
     text = raw_text(columns).text
     with open_output(output) as stream:
         stream.write(f"{text}\n".encode() if text else b"")

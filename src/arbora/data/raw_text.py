@@ -19,7 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.data.columns import Columns
+from arbora.data.columns import COMMENT, Columns
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError, require_known
 from arbora.types import Bools, Longs
@@ -92,6 +92,23 @@ def tokens_of(columns: Columns, *, spaces: Spaces = "auto") -> Tokens:
         spaced = _guess_spaces(tokens, offsets)
     starts = np.array(offsets, np.int64)
     return Tokens(tokens, np.array(spaced, np.bool_), starts, np.array(paragraphs, np.bool_), words)
+
+
+def has_attached_words(columns: Columns) -> bool:
+    """Whether a treebank marks words that no space follows."""
+    return any(_NO_SPACE in misc for misc in columns.strings("misc"))
+
+
+def has_text(columns: Columns) -> bool:
+    """Whether a treebank says where there is no space between words."""
+    if has_attached_words(columns):
+        return True
+    native = columns.native
+    kinds = native.extra_kinds.tolist()
+    return any(
+        kind == COMMENT and text.replace(" ", "").startswith("#text=")
+        for kind, text in zip(kinds, native.extra_texts(), strict=True)
+    )
 
 
 def join_tokens(tokens: Tokens, *, after: list[str] | None = None) -> RawText:

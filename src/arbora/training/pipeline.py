@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arbora.data.clusters import WordClusters
-from arbora.data.columns import COMMENT, Columns
+from arbora.data.columns import Columns
 from arbora.data.encode import filled
+from arbora.data.raw_text import has_attached_words, has_text
 from arbora.data.soft import SoftTrees
 from arbora.data.treebank import Treebank, gather
 from arbora.errors import require_threads
@@ -296,7 +297,7 @@ def _segmenter(
         if settings.spaces == "auto":
             observer.note(f"segmenter: learns from likely spaces, since {unmarked}")
     elif settings.spaces != "guessed":
-        if not _has_attached_words(train):
+        if not has_attached_words(train):
             observer.note(
                 "segmenter: learns a space after every token, punctuation too, as in `# text`; for other "
                 "text, use -p segmenter.spaces=guessed"
@@ -304,22 +305,6 @@ def _segmenter(
         if dev is not None and not has_text(dev):
             dev = None
     return train_with_reports(train, dev, settings, observer)
-
-
-def _has_attached_words(columns: Columns) -> bool:
-    return any("SpaceAfter=No" in misc for misc in columns.strings("misc"))
-
-
-def has_text(columns: Columns) -> bool:
-    """Whether a treebank says where there is no space between words."""
-    if _has_attached_words(columns):
-        return True
-    native = columns.native
-    kinds = native.extra_kinds.tolist()
-    return any(
-        kind == COMMENT and text.replace(" ", "").startswith("#text=")
-        for kind, text in zip(kinds, native.extra_texts(), strict=True)
-    )
 
 
 def jackknifed(
