@@ -114,7 +114,7 @@ void Network::run_lstm(const Input& input, std::span<const std::size_t> sentence
     const Group group(states, sentences);
     const std::span<const std::size_t> steps = group.steps;
     const std::size_t rows = group.rows(), stride = 2 * width_, gates = 4 * width_;
-    auto& [here, below, inner, lstm_workspace] = workspace;
+    auto &here = workspace.here, &below = workspace.below, &inner = workspace.inner;  // clang 14 captures no structured bindings
     here.resize(rows * stride);
     below.resize(layers_.size() > 1 ? rows * stride : 0);
     for (std::size_t l = 0; l < layers_.size(); ++l) {
@@ -138,7 +138,7 @@ void Network::run_lstm(const Input& input, std::span<const std::size_t> sentence
                 for (std::size_t row = steps[t]; row < steps[t + 1]; ++row) *starts++ = inner.data() + (row - begin) * gates;
             };
             float* out = here.data() + side * width_;
-            l == 0 ? direction.lstm.run(steps, first_layer, out, stride, lstm_workspace) : direction.lstm.run(steps, others, out, stride, lstm_workspace);
+            l == 0 ? direction.lstm.run(steps, first_layer, out, stride, workspace.lstm) : direction.lstm.run(steps, others, out, stride, workspace.lstm);
         }
         if (l + 2 == layers_.size()) group.copy_back(here.data(), stride, 0, states);
     }

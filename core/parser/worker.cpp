@@ -132,7 +132,7 @@ void Worker::decode(int* heads) {
     }
     if (model_->trees == Trees::nonprojective) {
         const float* grand = model_->grandparents ? grand_scores_.data() : nullptr;
-        const SparseParts parts{*arcs_, sides_, arc_scores_.data(), sibling_scores_.data(), grand_parts_, grand, model_->roots};
+        const SparseParts<float> parts{*arcs_, sides_, arc_scores_.data(), sibling_scores_.data(), grand_parts_, grand, model_->roots};
         climb(parts, heads);
     }
 }

@@ -30,7 +30,7 @@ METADATA = "__metadata__"
 CHECKSUM = "arbora.header_crc32"
 MAX_HEADER = 100_000_000  # as in the official library
 MAX_AXES = 32
-MAX_TENSORS = 100_000
+MAX_TENSORS, MAX_OBJECTS = 100_000, 300_000
 
 CODES = ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1")
 DTYPES = {f"{code[0].upper()}{8 * int(code[1])}": np.dtype(f"<{code}") for code in CODES}
@@ -142,7 +142,10 @@ def split_header(data: memoryview) -> tuple[bytes, memoryview]:
         raise FaultError(f"header: expected a length of at most {MAX_HEADER} bytes, got {length}")
     if 8 + length > len(data):
         raise FaultError(f"header: expected {length} bytes, got {len(data) - 8}", CUT_OFF)
-    return bytes(data[8 : 8 + length]), data[8 + length :]
+    header = bytes(data[8 : 8 + length])
+    if (objects := header.count(b"{")) > MAX_OBJECTS:  # which take minutes to read
+        raise FaultError(f"header: expected at most {MAX_OBJECTS:,} objects, got {objects:,}")
+    return header, data[8 + length :]
 
 
 def parse_object(text: str | bytes, part: str) -> dict[str, Any]:
