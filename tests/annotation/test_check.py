@@ -9,7 +9,7 @@ from errors import rejects
 from graph_toys import treebank
 
 from arbora.annotation.check import check
-from arbora.annotation.suspicious import suspicious_arcs
+from arbora.annotation.suspicious import crossings, error_weights, suspicious_arcs
 from arbora.data.columns import parse_text
 from arbora.errors import DataError, InputError
 
@@ -129,9 +129,9 @@ def test_implanted_errors_are_the_most_suspicious(implanted):
     assert len(arcs) == columns.words
     first = arcs[: len(arcs) // 25]
     assert sum((arc.sentence, arc.word) in bad for arc in first) >= 0.7 * len(bad)
-    shares = [arc.probability for arc in arcs]
-    assert shares == sorted(shares)
-    assert all(0.0 <= share <= 1.0 for share in shares)
+    odds = [arc.odds for arc in arcs]
+    assert odds == sorted(odds, reverse=True)
+    assert all(0.0 <= arc.probability <= 1.0 for arc in arcs)
     for arc in first[:20]:
         sentence = list(columns.sentences())[arc.sentence]
         assert (sentence.forms[arc.word - 1], sentence.heads[arc.word - 1]) == (arc.form, arc.head)
@@ -140,6 +140,31 @@ def test_implanted_errors_are_the_most_suspicious(implanted):
     right = np.array([arc.proposed_head == arc.head for arc in arcs])
     assert abs(predicted.mean() - right.mean()) < 0.05
     assert arcs[:10] == suspicious_arcs(columns, share=1.0, folds=3)[:10]
+
+
+def test_crossings_are_counted():
+    assert crossings(np.array([3, 4, 0, 3, 4])).tolist() == [1, 1, 0, 0, 0]
+    assert crossings(np.array([5, 0, 2, 1, 3])).tolist() == [0, 0, 0, 1, 1]
+    assert crossings(np.array([0])).tolist() == [0]
+    rng = np.random.default_rng(0)
+    for n in range(2, 9):
+        heads = rng.integers(-1, n + 1, n)
+        arcs = [sorted((int(head), dep)) for dep, head in enumerate(heads, start=1)]
+        pairs = [(i, j) for i in range(n) for j in range(n) if heads[i] > 0 and heads[j] > 0]
+        expected = [0] * n
+        for i, j in pairs:
+            (a, b), (c, d) = arcs[i], arcs[j]
+            if a < c < b < d or c < a < d < b:
+                expected[i] += 1
+        assert crossings(heads).tolist() == expected
+
+
+def test_crossing_arcs_of_short_sentences_weigh_more():
+    def sentence(*heads):
+        return "".join(word(i, head) for i, head in enumerate(heads, start=1)) + "\n"
+
+    weights = error_weights(parse_text(sentence(3, 4, 0, 3) + sentence(0, 1)))
+    assert weights.tolist() == pytest.approx([3**0.5 / 4] * 2 + [1.5**0.5 / 4] * 2 + [1.5**0.5 / 2] * 2)
 
 
 def test_words_without_a_head_are_no_arcs():

@@ -18,7 +18,13 @@ TEXT = conllu(WRONG) + conllu(ODD) + conllu(RIGHT)
 def improbable(project, number, word, probability, head=4, deprel="amod"):
     """The report of a check that proposes another arc."""
     node = read_draft(project.store.texts[number - 1]).nodes[word - 1]
-    own = {"word": word, "head": node.head, "deprel": node.deprel, "probability": probability}
+    own = {
+        "word": word,
+        "head": node.head,
+        "deprel": node.deprel,
+        "probability": probability,
+        "odds": 1 / probability,
+    }
     return {"sentence": number - 1, **own, "proposed_head": head, "proposed_deprel": deprel}
 
 

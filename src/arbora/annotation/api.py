@@ -200,7 +200,7 @@ class Finding(Object):
 
 
 class FindingList(Object):
-    """Words that may be wrong: the least probable arcs first, then faults of tags and relations."""
+    """Words that may be wrong: improbable arcs, the likeliest errors first, then other faults."""
 
     total: int
     findings: list[Finding]

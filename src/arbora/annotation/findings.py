@@ -26,6 +26,7 @@ class ImprobableArc(msgspec.Struct):
     head: int
     deprel: str
     probability: float
+    odds: float
     proposed_head: int
     proposed_deprel: str
 

@@ -152,15 +152,15 @@ class Project:
         return views.marks_of(known_draft(self.store.texts[place]), own.key, self._findings)
 
     def findings(self, wanted: api.FindingsRequest) -> api.FindingList:
-        """The words that may be wrong, the least probable arcs first."""
+        """The words that may be wrong, the likeliest errors first."""
         with self.lock:
             rows: list[tuple[float, int, int]] = []
             for place, own in enumerate(self.summaries):
                 if own.key in self._findings:
                     marks = self._marks(place).items()
-                    rows += [(2.0 if m.arc is None else m.arc.probability, place, word) for word, m in marks]
+                    rows += [(0.0 if m.arc is None else -m.arc.odds, place, word) for word, m in marks]
                 else:
-                    rows += [(2.0, place, word) for word in own.faulty]
+                    rows += [(0.0, place, word) for word in own.faulty]
             rows.sort()
             chosen = rows[wanted.start - 1 : wanted.start - 1 + wanted.count]
             return api.FindingList(len(rows), [self._finding(place, word) for _, place, word in chosen])

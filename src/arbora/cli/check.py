@@ -31,7 +31,7 @@ def command(
     ),
     suspicious: str | None = options.option(
         "--suspicious SHARE: Also list this share of the arcs, such as 1%: those that parsers trained on the "
-        "rest of FILE find the least probable, the likeliest errors first.",
+        "rest of FILE find most likely to be errors, the likeliest first.",
         default=None,
     ),
     folds: int = options.option(

@@ -1,4 +1,4 @@
-// The list of words that may be wrong: what a check found, the least probable arcs first.
+// The list of words that may be wrong: what a check found, the likeliest errors first.
 
 import { at, counted, make, makeButton, percent, replaceKeepingFocus } from "./common.js";
 
