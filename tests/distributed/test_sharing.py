@@ -316,18 +316,35 @@ def test_a_network_ends_with_an_error_if_a_worker_is_lost(losses):
         train(TRAIN, DEV, config=options, pool=Pool(count=2), together=True)
 
 
-@pytest.mark.filterwarnings("ignore")  # ray has warnings of its own
-def test_ray_trains_the_same_models_as_local_workers(tmp_path):
+@pytest.fixture
+def cluster():
     ray = pytest.importorskip("ray", reason="ray is not installed")
     from arbora.distributed.ray import connect
 
     connect(ray, None, 2)
-    try:
-        for options in ({"order": 2}, {"order": 1, "learner": "log_linear", "epochs": 1}):
-            local = saved(trained(options=options), tmp_path / "1")
-            assert saved(trained(options=options, engine="ray"), tmp_path / "2") == local
-    finally:
-        ray.shutdown()
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.filterwarnings("ignore")  # ray has warnings of its own
+def test_ray_trains_the_same_models_as_local_workers(cluster, tmp_path):
+    for options in ({"order": 2}, {"order": 1, "learner": "log_linear", "epochs": 1}):
+        local = saved(trained(options=options), tmp_path / "1")
+        assert saved(trained(options=options, engine="ray"), tmp_path / "2") == local
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_ray_trains_networks_as_local_workers_do(cluster):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    from neural_toys import SMALL
+
+    settings = {"parser": "neural", "neural": SMALL, "only": "parser", "tags": "gold"}
+    options = {**settings, "parameters": {"epochs": 1, "words": 60}}
+    local, ray = (
+        train(TRAIN, DEV, config=options, pool=Pool(engine, 2), together=True) for engine in ("local", "ray")
+    )
+    np.testing.assert_allclose(weights(ray), weights(local), rtol=1e-4, atol=1e-5)
+    assert ray.scores == local.scores
 
 
 # Settings

@@ -44,6 +44,8 @@ LONGEST = 300.0
 """Seconds after which a run counts as hanging."""
 ENDING = 15.0
 """Seconds in which workers must end after the process that started them."""
+CLUSTER, MOST_LATE = "Ray does not start on this machine", 5
+"""The error if a busy machine needs too long to start Ray, and how often it is accepted."""
 BOOKS = ("_manifest.json", "_report.json", "_failed.jsonl", "_journal")
 
 
@@ -177,7 +179,7 @@ class Killer:
         self.kills: Counter[str] = Counter()
         self.reruns: Counter[str] = Counter()
         self.faults: list[str] = []
-        self.number = 0
+        self.number = self.late = 0
 
     def fault(self, kind: str, what: str, log: Path) -> None:
         self.faults.append(f"{kind}: {what}: {log.read_text()[-500:]}")
@@ -190,6 +192,11 @@ class Killer:
         status = (
             self._kill_driver(kind, child, target) if "driver" in kind else self._kill_worker(kind, child)
         )
+        if status == 1 and CLUSTER in log.read_text():
+            self.late += 1
+            if self.late > MOST_LATE:
+                self.fault(kind, "Ray does not start", log)
+            return
         if "driver" not in kind and status != 0:
             self.fault(kind, f"the run ended with {status}", log)
             return
@@ -246,12 +253,11 @@ class Killer:
 
     def _rerun(self, kind: str, target: Path, log: Path, missing: int) -> None:
         status = wait(start(self.corpus, target, "local", log), LONGEST)
-        parsed = json.loads((target / "_report.json").read_text())["parsed"]
         self.reruns[kind] += 1
-        if status != 0 or parsed != missing:
-            self.fault(
-                kind, f"the next run ended with {status}, and parsed {parsed} of {missing} shards", log
-            )
+        if status != 0:
+            self.fault(kind, f"the next run ended with {status}", log)
+        elif (parsed := json.loads((target / "_report.json").read_text())["parsed"]) != missing:
+            self.fault(kind, f"the next run parsed {parsed} shards, of which {missing} were missing", log)
 
     def _compare(self, kind: str, target: Path, log: Path) -> None:
         if (found := outputs_of(target)) != self.corpus.outputs:

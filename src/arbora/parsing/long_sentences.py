@@ -118,16 +118,19 @@ def pieces_of(batch: Batch, search: Search, request: ParseRequest) -> Pieces | N
     if longest is None or not len(batch) or batch.lengths.max() <= longest:
         return None
     cannot = {
-        "k": request.k > 0,
-        "arc_table": request.arc_table,
-        "decode='given'": request.decode == "given",
+        "to list trees (k)": request.k > 0,
+        "for a table of all arcs (arc_table)": request.arc_table,
+        "for probabilities of given trees": request.decode == "given",
     }
-    for name, is_requested in cannot.items():
+    for purpose, is_requested in cannot.items():
         if is_requested:
             s = int(np.argmax(batch.lengths > longest))
+            columns = batch.columns
             raise InputError(
-                f"sentence {s}: expected at most {longest:,} words for {name}, got {batch.lengths[s]:,}; "
-                "split the sentence, or ask for its best tree only"
+                f"expected at most {longest:,} words {purpose}, got {batch.lengths[s]:,}; split the "
+                "sentence, or ask for its best tree only",
+                field=f"sentence {s}",
+                where=f"{columns.source}:{columns.lines[columns.offsets[s]]}",
             )
     return Pieces(batch, search, longest, keep_heads=request.keep_heads)
 
