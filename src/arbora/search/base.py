@@ -24,7 +24,7 @@ from arbora.search.request import ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile
 from arbora.types import Ints
 
-LONGEST = 2_000
+LONGEST = 1_000
 LISTED = 32  # Trees in the list that probabilities come from, at least
 
 Parts = tuple[dict[str, NDArray[Any]], dict[str, Any]]
