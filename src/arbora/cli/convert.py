@@ -23,7 +23,7 @@ def command(
     source: Annotated[
         str, options.argument("IN: A treebank, compressed or not, .parquet or .jsonl; - is stdin.", existing)
     ],
-    output: options.Output,
+    output: options.Output = "-",
     to: Target = typer.Option(
         "auto",
         help="Output format; text: the running text alone; prodigy: tasks for Prodigy; same copies the input "
@@ -43,9 +43,9 @@ def command(
     Examples:
 
     - `arbora convert da.conll -o da.conllu.gz`
-    - `arbora convert en.conllu -o - --to conllx | head`
+    - `arbora convert en.conllu --to conllx | head`
     - `arbora convert en.conllu -o en.parquet`
-    - `arbora convert en.conllu -o en.txt`
+    - `arbora convert en.conllu --to text > en.txt`
     - `arbora convert annotated.jsonl -o annotated.conllu`
     """
     not_an_input(output, [source])
