@@ -102,7 +102,7 @@ def test_lenient_warns_and_counts(arbora, tmp_path):
         ("stats", "."),
         ("stats", "-", "--format", "xml"),
         ("stats", "-", "-"),
-        ("convert", "-"),
+        ("convert",),
         ("convert", "-", "-o", "no/such/place"),
         ("convert", "-", "-o", "-", "--to", "xml"),
     ],
