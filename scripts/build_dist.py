@@ -64,7 +64,8 @@ def build_wheel(python: str, source: Path) -> Path:
     )
     (wheel,) = raw.glob("*.whl")
     path = f"{tool('')}{os.pathsep}{os.environ['PATH']}"  # auditwheel calls patchelf
-    run(sys.executable, "-m", "auditwheel", "repair", "--plat", POLICY, "-w", DIST, wheel, PATH=path)
+    repair = (sys.executable, "-m", "auditwheel", "repair", "--only-plat", "--plat", POLICY)
+    run(*repair, "-w", DIST, wheel, PATH=path)
     return DIST / wheel.name.replace(f"linux_{MACHINE}", POLICY)
 
 
