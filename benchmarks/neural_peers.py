@@ -1,7 +1,7 @@
 """The encoder of a neural parser in ONNX Runtime: the same weights, the same words, one thread.
 
 For benchmarks/neural.py; needs the packages onnx and onnxruntime. Words are embeddings of 300, and a hidden
-layer over the last two LSTM layers gives scores of tags, which are compared.
+layer over all LSTM layers gives scores of tags, which are compared.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def random_encoder(size: int, layers: int, words: int, tags: int) -> dict[str, N
             made[f"{name}.bias"] = some(4 * size)
     for name in ("arc_head", "arc_dep"):
         made[f"{name}.weight"], made[f"{name}.bias"] = some(1, 2 * size), some(1)
-    made["tags.weight"], made["tags.bias"] = some(UNITS, 4 * size), some(UNITS)
+    made["tags.weight"], made["tags.bias"] = some(UNITS, 2 * size * layers), some(UNITS)
     made["output.tags.weight"], made["output.tags.bias"] = some(tags, UNITS), some(tags)
     made["arcs"], made["arc_bias"] = some(1, 1), some(1)
     made["output.tags.words"] = np.zeros((tags, 300), np.float32)
@@ -78,7 +78,8 @@ def onnx_session(weights: dict[str, NDArray[np.float32]], layers: int) -> Any:
             helper.make_node("Reshape", [f"turned{layer}", "flat"], [f"states{layer + 1}"]),
         ]
         constants["flat"] = np.array([0, 0, 2 * size], np.int64)
-    nodes.append(helper.make_node("Concat", [f"states{layers - 1}", f"states{layers}"], ["both"], axis=2))
+    states = [f"states{layer + 1}" for layer in range(layers)]
+    nodes.append(helper.make_node("Concat", states, ["both"], axis=2))
     for name, source, sums in (("tags", "both", "sums"), ("output.tags", "units", "scores")):
         constants[f"{name}.weight"] = weights[f"{name}.weight"].T.copy()
         constants[f"{name}.bias"] = weights[f"{name}.bias"]

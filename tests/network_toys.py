@@ -36,7 +36,7 @@ def tensors(size, layers, arc, label, *, tag_columns=0, rank=0, seed=0):
         units |= dict.fromkeys(("sibling_head", "sibling_dep", "sibling_sib"), rank)
     for name, count in units.items():
         made[f"{name}.weight"], made[f"{name}.bias"] = some(count, 2 * size, scale=0.1), some(count)
-    made["tags.weight"] = some(OUTPUT_UNITS, min(2, layers) * 2 * size, scale=0.1)
+    made["tags.weight"] = some(OUTPUT_UNITS, layers * 2 * size, scale=0.1)
     made["tags.bias"] = some(OUTPUT_UNITS)
     for name, count in OUTPUTS.items():
         made[f"output.{name}.weight"], made[f"output.{name}.bias"] = some(count, OUTPUT_UNITS), some(count)
@@ -183,7 +183,7 @@ def scores_from(weights, layers, heads, own=None):
     by_head, by_dep = units("label_head")[heads], units("label_dep")[1:]
     pairs = np.hstack([by_head * by_dep, by_head, by_dep])
     labels = pairs @ weights["labels.weight"].T + weights["labels.bias"]
-    read = units("tags", np.hstack(layers[-2:]))[1:]
+    read = units("tags", np.hstack(layers))[1:]
     tags = [
         read @ weights[f"output.{o}.weight"].T
         + weights[f"output.{o}.bias"]

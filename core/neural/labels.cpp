@@ -133,7 +133,7 @@ void Network::score_outputs(const States& states, int threads, Visit visit) cons
         for (std::size_t s = begin; s < end; ++s)
             for (std::size_t w = 0; w + 1 < states.nodes(s); ++w)
                 starts[row_of(s, w)] = states.type_row(states.first_word(s) + w) + 8 * width_;
-        const UnsetVector<float> units = output_units_.rectified(states.both_of(top), states.stride, count);
+        const UnsetVector<float> units = output_units_.rectified(states.all_of(top), states.stride, count);
         UnsetVector<float> scores(count * width);
         output_scores_.add(units.data(), output_units_.width(), count, starts.data(), scores.data(), width);
         for (std::size_t s = begin; s < end; ++s)

@@ -138,7 +138,7 @@ void Network::split_first_layer(WeightReader& read, const std::vector<Matrix>& t
 // The layers of all columns of tags, concatenated: the scores from units, and from distinct words, with the biases.
 void Network::read_outputs(WeightReader& read, const std::vector<std::string>& names) {
     if (names.empty()) return;
-    const std::size_t units = read_from_states(read, "tags", 0, output_units_, layers_read_by_tags());
+    const std::size_t units = read_from_states(read, "tags", 0, output_units_, state_layers());
     std::vector<Matrix> weights;
     std::size_t total = 0;
     for (const std::string& name : names) {

@@ -54,7 +54,7 @@ void Network::multiply_types(const Input& input, int threads, States& states) co
 // Assigns places to the states of some sentences.
 States Network::lay_out(std::span<const std::int32_t> lengths, std::size_t words) const {
     States states;
-    states.stride = layers_read_by_tags() * state_width_;
+    states.stride = state_layers() * state_width_;
     states.last = states.stride - state_width_;
     states.first.push_back(0);
     std::size_t so_far = 0;
@@ -82,7 +82,7 @@ void Network::check(const Input& input) const {
 
 // Throws InputError unless a network of these sizes made the states.
 void Network::check(const States& states) const {
-    const bool fits = states.stride == layers_read_by_tags() * state_width_ && states.type_stride == type_input_.width();
+    const bool fits = states.stride == state_layers() * state_width_ && states.type_stride == type_input_.width();
     if (!fits) reject("states: expected states of this network, got another's");
 }
 
@@ -140,9 +140,8 @@ void Network::run_lstm(const Input& input, std::span<const std::size_t> sentence
             float* out = here.data() + side * width_;
             l == 0 ? direction.lstm.run(steps, first_layer, out, stride, workspace.lstm) : direction.lstm.run(steps, others, out, stride, workspace.lstm);
         }
-        if (l + 2 == layers_.size()) group.copy_back(here.data(), stride, 0, states);
+        group.copy_back(here.data(), stride, l * stride, states);
     }
-    group.copy_back(here.data(), stride, states.last, states);
 }
 
 // The inputs' part of a node's gates from `begin` on, in the first layer; may use `room`.

@@ -10,8 +10,8 @@
 //   siblings score(h, d, s) = sum over k of head''_k(s_h) dep''_k(s_d) sib''_k(s_s), where there are tensors sibling_*
 //   labels   score(l | h, d) = L_l [head'(s_h) ∘ dep'(s_d); head'(s_h); dep'(s_d)] + c_l, tensors labels.weight and labels.bias
 //   tags     one linear layer for each column over tags(s'_d), and one over x without given tags (tensors output.NAME.words);
-//            s': the states of the last two LSTM layers (of the only one), concatenated, or s if it is given; tags: one layer, leaky
-//            rectifier. If s is given there is no layer over x.
+//            s': the states of all LSTM layers, concatenated, or s if it is given; tags: one layer, leaky rectifier. If s is given
+//            there is no layer over x.
 //
 // Multiplications of x become sums of rows: each distinct word is multiplied by the weights at most once per batch
 // (type_cache.hpp), and each given tag once per network. O(words · size²), with O(n² · size) for the arcs of a sentence and O(n³ ·
@@ -60,7 +60,7 @@ struct Input {
 // The states of the root and the words of each sentence, from the LSTM or another encoder.
 struct States {
     std::vector<std::size_t> first;  // [sentences + 1], rows; the root's comes first
-    std::shared_ptr<UnsetVector<float>> rows;  // [words + sentences, stride]: the layer below the last, where there is one, then the last
+    std::shared_ptr<UnsetVector<float>> rows;  // [words + sentences, stride]: the states of all layers, the last at the end
     std::size_t stride = 0, last = 0;          // last: where the last layer's states begin in a row
     std::shared_ptr<UnsetVector<float>> type_rows;  // [distinct words, type_stride]: gates of the first layer, then scores of tags
     std::size_t type_stride = 0;
@@ -71,8 +71,8 @@ struct States {
     std::size_t nodes(std::size_t sentence) const { return first[sentence + 1] - first[sentence]; }
     // The number of the sentence's first word among all words.
     std::size_t first_word(std::size_t sentence) const { return first[sentence] - sentence; }
-    const float* of(std::size_t row) const { return both_of(row) + last; }
-    const float* both_of(std::size_t row) const { return rows->data() + row * stride; }
+    const float* of(std::size_t row) const { return all_of(row) + last; }
+    const float* all_of(std::size_t row) const { return rows->data() + row * stride; }
     const float* type_row(std::size_t word) const { return type_rows->data() + type_of[word] * type_stride; }
 };
 
@@ -134,7 +134,7 @@ private:
 
     void read_words(WeightReader& read, VectorTable vectors);
     std::vector<Matrix> read_layers(WeightReader& read);
-    std::size_t layers_read_by_tags() const { return std::clamp<std::size_t>(layers_.size(), 1, 2); }
+    std::size_t state_layers() const { return std::max<std::size_t>(layers_.size(), 1); }
     std::vector<std::size_t> state_places(std::size_t layers = 1) const;
     void split_first_layer(WeightReader& read, const std::vector<Matrix>& tag_tables);
     void read_outputs(WeightReader& read, const std::vector<std::string>& names);

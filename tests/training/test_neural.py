@@ -31,7 +31,7 @@ PARAMETERS = {"epochs": 12, "words": 60, "rate": 0.02, "matrix_rate": 0.05, "war
 
 
 def test_without_pytorch_the_extra_is_named(monkeypatch):
-    monkeypatch.setattr("arbora.training.neural.find_spec", lambda name: None)
+    monkeypatch.setattr("arbora.training.recipes.find_spec", lambda name: None)
     with rejects(InputError, field="parser"):
         train(TRAIN, DEV, config=QUICK)
 

@@ -5,7 +5,7 @@
     s   bidirectional LSTM over the root and the words
     scores of arcs and of labels from the last layer's states, of siblings if wanted; of arcs
     also from their lengths [qi-2018]
-    scores of tags and lemmas from a hidden layer over the last two layers' states, and from x
+    scores of tags and lemmas from a hidden layer over all layers' states, and from x
     without given tags
 
 In training, dropout hides features and units of distinct words wherever they occur in a batch, units of later
@@ -101,7 +101,7 @@ class Network(Heads):
             )
             for layer in range(int(s.layers))
         )
-        self.add_heads(2 * units, 2 * units * min(2, int(s.layers)))
+        self.add_heads(2 * units, 2 * units * int(s.layers))
         self.output_words = nn.ModuleDict(
             {name: nn.Linear(word, n, bias=False) for name, n in counts.outputs.items()}
         )
@@ -159,7 +159,7 @@ class Network(Heads):
             if layers:
                 x, shared = self._drop(layers[-1], float(s.dropout), batch)[rows.packed], None
             layers.append(bidirectional(x, rows.counts, sides[0], sides[1], shared)[rows.unpacked])
-        return States(layers[-1], torch.cat(layers[-2:], dim=1), words)
+        return States(layers[-1], torch.cat(layers, dim=1), words)
 
     def _first_inputs(self, words: Tensor, batch: Sentences) -> tuple[Tensor, Tensor | None]:
         """The first layer's inputs, and the row of each node if nodes share rows; in packed order."""
