@@ -43,16 +43,22 @@ std::vector<std::uint8_t> random_seen(Random& random) {
 
 // The labels allowed for a pair of tags, by the rule.
 std::vector<int> allowed(const std::vector<std::uint8_t>& seen, int head_tag, int dep_tag) {
-    const auto flag = [&](int head, int label) { return seen[static_cast<std::size_t>((head * 64 + dep_tag) * kLabelCount + label)] != 0; };
-    std::vector<int> own, of_dep, all;
+    const auto flag = [&](int head, int dep, int label) { return seen[static_cast<std::size_t>((head * 64 + dep) * kLabelCount + label)] != 0; };
+    const auto is_seen = [&](int label, int dep) {  // under any head of the same kind
+        for (int head = 0; head < 64; ++head)
+            if ((head == 63) == (head_tag == 63) && flag(head, dep, label)) return true;
+        return false;
+    };
+    std::vector<int> own, of_dep, of_kind, all;
     for (int label = 0; label < kLabelCount; ++label) {
         bool any = false;
-        for (int head = 0; head < 64; ++head) any = any || flag(head, label);
-        if (flag(head_tag, label)) own.push_back(label);
-        if (any) of_dep.push_back(label);
+        for (int dep = 0; dep < 64; ++dep) any = any || is_seen(label, dep);
+        if (flag(head_tag, dep_tag, label)) own.push_back(label);
+        if (is_seen(label, dep_tag)) of_dep.push_back(label);
+        if (any) of_kind.push_back(label);
         all.push_back(label);
     }
-    return !own.empty() ? own : !of_dep.empty() ? of_dep : all;
+    return !own.empty() ? own : !of_dep.empty() ? of_dep : !of_kind.empty() ? of_kind : all;
 }
 
 // A random model, sentence and weights.
@@ -181,6 +187,7 @@ TEST(graph_label_sets_follow_the_rule) {
     Random random(11);
     std::vector<std::uint8_t> seen(feature::kTags * feature::kTags * kLabelCount);
     for (int i = 0; i < 3000; ++i) seen[static_cast<std::size_t>(below(random, 64 * 40 * kLabelCount))] = 1;  // some head tags never
+    for (int i = 0; i < 9; ++i) seen[static_cast<std::size_t>(((63 * 64) + 5 * i) * kLabelCount + i % 2)] = 1;  // arcs from the root
     for (std::size_t i = 0; i < seen.size(); ++i)
         if (i / kLabelCount % 64 > 50) seen[i] = 0;  // some dependents' tags never
     const LabelSets sets(seen, kLabelCount);

@@ -240,3 +240,48 @@ def test_trees_are_ranked_around_decisions(tmp_path):
     found = project.trees(api.TreesRequest(1, project.summaries[0].version, k=4)).trees
     assert len(found) == 4
     assert all(tree.heads[2] == 1 for tree in found)
+
+
+@pytest.mark.parametrize(
+    ("deps", "after_head", "after_label"),
+    [
+        ("2:nsubj", "4:nsubj", "4:obl"),
+        ("2:nsubj:pass|4:nsubj", "4:nsubj", "4:obl"),
+        ("1.1:dep|2:nsubj|10:ref", "1.1:dep|4:nsubj|10:ref", "1.1:dep|4:obl|10:ref"),
+        ("3:dep|5:dep", "3:dep|5:dep", "3:dep|5:dep"),  # without the basic arc
+        ("3:dep", "3:dep", "3:dep"),
+        ("_", "_", "_"),
+        ("x", "x", "x"),
+    ],
+)
+def test_enhanced_dependencies_follow_the_arc(deps, after_head, after_label):
+    sentence = draft()
+    word = next(i for i, node in enumerate(sentence.nodes, 1) if (node.head, node.deprel) == (2, "nsubj"))
+    node = sentence.nodes[word - 1]
+    node.deps = deps
+    arcs.set_head(sentence, word, 4, None, roots="single", release=True)
+    assert node.deps == after_head
+    arcs.set_label(sentence, word, "obl")
+    assert node.deps == after_label
+
+
+def test_an_arc_that_was_unknown_replaces_the_only_enhanced_one():
+    node = draft().nodes[0]
+    node.deps = f"{node.head}:{node.deprel}"
+    kept = node.deps
+    node.fill(head=NO_HEAD, deprel="_")
+    assert node.deps == kept
+    node.fill(head=3)
+    node.fill(deprel="obj")
+    assert node.deps == "3:obj"
+
+
+def test_faults_are_those_of_human_decisions(tmp_path):
+    project = make_project(tmp_path, conllu())
+    edit(project, 1, changes.SetState(state="touched"))
+    edit(project, 1, changes.SetLabel(word=1, deprel="root"))
+    assert project.sentence(1).words[0].faults
+    project.assistant = None
+    edit(project, 1, changes.Forget(words=[1]))
+    assert project.sentence(1).words[0].deprel == "root"
+    assert not project.sentence(1).words[0].faults

@@ -4,6 +4,7 @@ import json
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from annotation_toys import assistant, conllu, edit, make_project
 from errors import rejects
@@ -18,6 +19,7 @@ from arbora.annotation.learning import Learning
 from arbora.annotation.refusal import Refusal
 from arbora.data.columns import columns_of, parse_sentence
 from arbora.data.sentence import NO_HEAD
+from arbora.errors import DataError
 from arbora.pipeline.pipeline import Pipeline
 
 GOLD = [sentence for sentence in treebank(60, seed=5).sentences() if len(sentence) > 2]
@@ -131,11 +133,10 @@ def test_why_a_given_model_stays():
     assert "12" in learning.why_given_stays(None, None, 12)
 
 
-def test_learning_without_words_or_arcs_is_refused(tmp_path):
-    project = make_project(tmp_path, "\n", model=False)
-    background = Learning(project)
-    with rejects(Refusal, code="nothing_to_learn"):
-        background.command(api.LearnRequest("start"))
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_a_treebank_without_sentences_is_rejected(tmp_path, text):
+    with rejects(DataError):
+        make_project(tmp_path, text, model=False)
 
 
 def test_a_training_can_be_cancelled_and_runs_once(tmp_path, monkeypatch):
@@ -257,3 +258,57 @@ def test_a_check_needs_sentences(tmp_path):
     background = Learning(make_project(tmp_path, conllu()))
     with rejects(Refusal, code="nothing_to_learn"):
         background.command(api.LearnRequest("check"))
+
+
+def with_some_heads(sentence, words):
+    heads = [head if i in words else NO_HEAD for i, head in enumerate(sentence.heads, 1)]
+    labels = [label if i in words else "_" for i, label in enumerate(sentence.deprels, 1)]
+    return replace(sentence, heads=tuple(heads), deprels=tuple(labels))
+
+
+def test_likely_arcs_are_added_around_the_given_ones():
+    whole = columns_of(GOLD)
+    model = learner.learn(whole).parser
+    parts = columns_of([with_some_heads(sentence, {1}) for sentence in GOLD])
+    added = learner.with_likely_arcs(parts, model, 0.5)
+    known = parts.heads >= 0
+    assert np.array_equal(added.heads[known], parts.heads[known])
+    new = (added.heads >= 0) & ~known
+    assert new.mean() > 0.5
+    assert (added.heads[new] == whole.heads[new]).mean() > 0.9
+    texts, gold = added.texts("deprel"), whole.texts("deprel")
+    assert np.mean([texts[i] == gold[i] for i in np.flatnonzero(new)]) > 0.9
+    assert all(texts[i] == "_" for i in np.flatnonzero(added.heads < 0))
+    assert np.array_equal(learner.with_likely_arcs(parts, model, 1.0).heads, parts.heads)
+
+
+def test_one_crossing_tree_does_not_stop_a_projective_learner():
+    crossing = replace(GOLD[0], heads=(3, 4, 0, 3, *[3] * (len(GOLD[0]) - 4)))
+    columns = columns_of(
+        [with_some_heads(crossing, {1, 2, 3}), *(with_some_heads(s, {1, 2}) for s in GOLD[1:])]
+    )
+    found = learner.learn(columns, trees="projective")
+    assert found.parser.search.trees == "projective"
+
+
+def test_decisions_during_a_training_start_the_next_one(tmp_path, in_process, monkeypatch):
+    project, background = opened(tmp_path, [bare(sentence) for sentence in GOLD], every=3)
+    trainings = []
+    train = Learning._train
+
+    def counted(self):
+        trainings.append(self.project.totals.decisions)
+        if len(trainings) == 1:
+            self.since = 3  # made meanwhile
+            with self._lock:
+                monkeypatch.setattr(Learning, "_train", lambda self: (trainings.append(0), train(self)))
+            return
+        train(self)
+
+    monkeypatch.setattr(Learning, "_train", counted)
+    for number in (1, 2, 3):
+        word = GOLD[number - 1].deprels.index("root") + 1
+        edit(project, number, changes.SetHead(word=word, head=0, deprel="root", release=True))
+    background.wait()
+    assert len(trainings) == 2
+    assert background.view().phase == "idle"

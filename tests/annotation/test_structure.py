@@ -124,6 +124,12 @@ def test_split_sentence():
             structure.split_sentence(of(), word)
 
 
+def test_parts_of_a_sentence_get_new_names():
+    _, second = structure.split_sentence(of(), 4, {"s1", "s1-b", "s1-d"})
+    assert second.comments[0] == "# sent_id = s1-c"
+    assert structure.new_name("x", {f"x-{letter}" for letter in "bcdefghijklmnopqrstuvwxyz"}) == "x-2"
+
+
 def test_join_sentences_keeps_one_root():
     joined = structure.join_sentences(of(), draft(comments=["# sent_id = s2", "# note = x"]), roots="single")
     assert check(joined)[1] == [4, 4, 2, 0, 7, 7, 4, 9, -1, 11, 9]

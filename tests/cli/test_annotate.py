@@ -36,6 +36,20 @@ def test_raw_text_becomes_a_treebank_once(annotate, tmp_path):
     assert treebank.read_text() == ROW
 
 
+def test_rules_number_sentences_and_mark_paragraphs(annotate, tmp_path):
+    text = tmp_path / "story.txt"
+    text.write_text("She reads. He (the boy) writes.\n\nThe end\nof it.\n")
+    assert annotate(text).status == 0
+    comments = [list(sentence.comments) for sentence in read(tmp_path / "story.conllu")]
+    assert [each[:-1] for each in comments] == [
+        ["# newpar", "# sent_id = 1"],
+        ["# sent_id = 2"],
+        ["# newpar", "# sent_id = 3"],
+        ["# sent_id = 4"],
+    ]
+    assert comments[1][-1] == "# text = He (the boy) writes."
+
+
 def test_a_models_segmenter_splits_text(annotate, tmp_path):
     text = tmp_path / "story.txt"
     text.write_text("She reads. Don't!\n")
@@ -83,6 +97,8 @@ def test_validation_needs_udtools(annotate, tmp_path, monkeypatch):
         ("a.conllx", ROW, 2),
         ("a.txt", " \n", 1),
         ("a.txt", b"\xff\xfe", 1),
+        ("a.arbora", b"\x08\0\0\0\0\0\0\0{}", 2),
+        ("a.conllu", "", 1),
         ("none.conllu", None, 2),
     ],
 )

@@ -145,13 +145,13 @@ def test_sentences_are_listed_by_state(page):
 def test_heads_by_mouse_touch_and_keys(page):
     word, first, second = leaf(page)
     page.drag(word, first)
-    page.said("now hangs on")
+    page.said("now depends on")
     assert page.sentence().heads[word - 1] == first
     assert page.view()["words"][word - 1]["by"]["head"] == "human"
     assert f"of {page.forms[first - 1]}, decided by a human" in page.labels[word - 1]
     assert len(page.all("#stage .arc.kept")) == 1
     page.keys(word, Keys.ENTER, Keys.HOME, *[Keys.ARROW_RIGHT] * (second - (second > word)), Keys.ENTER)
-    page.said("now hangs on")
+    page.said("now depends on")
     assert page.sentence().heads[word - 1] == second
     page.keys(word, Keys.DELETE)
     page.said("left to the parser")
@@ -161,7 +161,7 @@ def test_heads_by_mouse_touch_and_keys(page):
         word, first, second = leaf(page, 2)
         page.run("document.getElementById('stage').scrollIntoView()")
         assert page.touch(f'[data-node="{word}"]', f'[data-node="{first}"]') == 0
-        page.said("now hangs on")
+        page.said("now depends on")
         assert page.sentence(2).heads[word - 1] == first
         page.run("document.querySelector('#word button').click()")
         page.tap(f'[data-node="{second}"]')
@@ -178,7 +178,7 @@ def test_candidate_heads_are_ranked_and_can_be_clicked(page):
     other = next(each for each in page.all("#heads button") if each.get_attribute("aria-pressed") == "false")
     name = other.text.split("\n")[0]
     other.click()
-    page.said("now hangs on")
+    page.said("now depends on")
     assert f" of {name}, decided by a human" in page.labels[word - 1]
 
 
@@ -245,7 +245,7 @@ def test_words_are_split_and_joined(page):
     page.fill(form="onetwo")
     assert page.sentence().multiword_tokens[0].form == "onetwo"
     page.click("Remove token")
-    page.said("no multiword token")
+    page.said("no longer a multiword token")
     assert page.sentence().multiword_tokens == ()
     page.keys(1, "j")
     assert len(page.sentence()) == len(forms)
@@ -279,7 +279,7 @@ def test_everything_can_be_edited_by_touch(page):
         assert list(page.sentence().forms) == ["one", "two", *forms[1:]]
         page.select(1)
         tap("Remove token")
-        page.said("no multiword token")
+        page.said("no longer a multiword token")
         tap("Join with next")
         page.said("are one word now")
         assert len(page.sentence()) == len(forms)
@@ -321,14 +321,14 @@ def test_sentences_are_split_and_joined(page):
 def test_cycles_are_explained_by_words_and_can_be_resolved(page):
     word, other, _ = leaf(page)
     page.drag(word, other)
-    page.said("now hangs on")
+    page.said("now depends on")
     page.drag(other, word)
     page.wait(lambda: "bad" in page.one("#status").get_attribute("class"))
     assert page.forms[word - 1] in page.status
     assert page.forms[other - 1] in page.status
     assert page.sentence().heads[word - 1] == other
     page.one("#remedy button").click()
-    page.said("now hangs on")
+    page.said("now depends on")
     assert page.sentence().heads[other - 1] == word
     assert not page.one("#remedy").is_displayed()
 
@@ -337,13 +337,13 @@ def test_undo_and_redo(page):
     before = page.view()["words"]
     word, head, _ = leaf(page)
     page.drag(word, head)
-    page.said("now hangs on")
+    page.said("now depends on")
     page.press("u")
     page.said("Undone")
     assert page.view()["words"] == before
     assert not page.one("#undo").is_enabled()
     page.one("#redo").click()
-    page.said("Done again")
+    page.said("Redone")
     assert page.sentence().heads[word - 1] == head
     page.driver.switch_to.active_element.send_keys(Keys.CONTROL, "z")
     page.said("Undone")
@@ -404,7 +404,7 @@ def test_a_correction_answers_a_question(page):
     page.press(Keys.ENTER, "0", Keys.ENTER) if heads[word - 1] != 0 else page.press(
         Keys.ENTER, Keys.END, Keys.ENTER
     )
-    page.said("now hangs on")
+    page.said("now depends on")
     assert page.one("#ask").text.startswith("Is ")
     page.press("y")
     page.settle()
@@ -427,7 +427,7 @@ def test_a_file_changed_outside_is_noticed_and_not_overwritten(page):
     page.said("Saved as mine.conllu")
     assert (page.path.parent / "mine.conllu").exists()
     page.all("#outside button")[0].click()
-    page.said("read again")
+    page.said("reloaded")
     assert page.forms[0] == "changed"
     assert not page.one("#outside").is_displayed()
 
@@ -447,7 +447,7 @@ def test_a_stale_edit_is_sent_again(page):
     page.run("document.title = 'x'")
     page.call("edit", number=1, version=view["version"], edit={"do": "tags", "word": other, "lemma": "seen"})
     page.drag(word, head)
-    page.said("now hangs on")
+    page.said("now depends on")
     assert page.sentence().heads[word - 1] == head
     assert page.sentence().lemmas[other - 1] == "seen"
 
@@ -514,7 +514,7 @@ def test_what_a_check_finds_is_listed_and_settled(checked):
     assert (number, word) in listed
     text = page.path.read_text()
     page.click("It is right")
-    page.said("not marked any more")
+    page.said("no longer marked")
     assert page.view(number)["words"][word - 1]["faults"] == []
     assert page.path.read_text() == text
     page.wait(lambda: len(page.all("#findings li")) == len(listed) - 2)
@@ -522,7 +522,7 @@ def test_what_a_check_finds_is_listed_and_settled(checked):
     page.said("marked again")
     assert page.view(number)["words"][word - 1]["faults"]
     page.press("r")
-    page.said("not marked any more")
+    page.said("no longer marked")
 
 
 def test_every_key_is_documented(page):

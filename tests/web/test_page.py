@@ -134,12 +134,12 @@ def test_dragging_corrects_a_head(page):
     before = page.labels
     wanted = next(w for w in (1, 2, 3) if not head_of(page, 4).startswith(page.forms[w - 1]))
     page.drag(4, wanted)
-    page.wait(lambda: "now hangs on" in page.status)
-    assert head_of(page, 4) == f"{page.forms[wanted - 1]}, fixed by you"
+    page.wait(lambda: "now depends on" in page.status)
+    assert head_of(page, 4) == f"{page.forms[wanted - 1]}, pinned by you"
     assert len(page.all("#stage .arc.kept")) == 1
-    assert "You fixed this head" in page.one("#word").text
+    assert "You pinned this head" in page.one("#word").text
     page.drag(1, 0)
-    page.wait(lambda: head_of(page, 1) == "ROOT, fixed by you")
+    page.wait(lambda: head_of(page, 1) == "ROOT, pinned by you")
     assert len(page.all("#stage .arc.kept")) == 2
     for _ in range(2):
         page.one("#undo").click()
@@ -159,18 +159,18 @@ def test_keys_alone_correct_a_head(page):
     page.press(Keys.ARROW_LEFT)
     assert page.one("#word h2").text == "nultorpel"
     page.press(Keys.ENTER)
-    assert "Arrows change it" in page.status
+    assert "Arrow keys change it" in page.status
     page.press(Keys.ESCAPE)
     page.wait(lambda: page.status == "Nothing changed.")
     page.press(Keys.ENTER, Keys.HOME, Keys.ARROW_RIGHT, Keys.ENTER)
-    page.wait(lambda: "now hangs on" in page.status)
-    assert head_of(page, 4) == "tafo, fixed by you"
+    page.wait(lambda: "now depends on" in page.status)
+    assert head_of(page, 4) == "tafo, pinned by you"
     assert page.driver.switch_to.active_element == page.node(4)
     page.press(Keys.DELETE)
-    page.wait(lambda: "free again" in page.status)
+    page.wait(lambda: "unpinned" in page.status)
     assert "fixed" not in "".join(page.labels)
     page.press(Keys.ENTER, "0", Keys.ENTER)
-    page.wait(lambda: head_of(page, 4) == "ROOT, fixed by you")
+    page.wait(lambda: head_of(page, 4) == "ROOT, pinned by you")
     # Every control is reached by Tab, in the order in which it stands.
     page.one("#text").click()
     names = []
@@ -195,12 +195,12 @@ def test_labels_change_by_mouse_and_keys(page):
     page.press("l", wanted, Keys.ENTER)
     page.wait(lambda: label_of(page, 1) == wanted)
     page.settle()
-    assert "fixed by you" in page.labels[0]
+    assert "pinned by you" in page.labels[0]
     page.all("#stage .label")[1].click()
     page.wait(lambda: page.all(".picker li"))
     page.all(".picker li")[2].click()
     page.settle()
-    assert sum("fixed by you" in label for label in page.labels) == 2
+    assert sum("pinned by you" in label for label in page.labels) == 2
     page.press("l", "my:own", Keys.ENTER)  # a label of the user's own
     page.wait(lambda: "my:own" in "".join(page.labels))
 
@@ -212,13 +212,13 @@ def label_of(page, word):
 def test_impossible_heads_show_an_error(page):
     page.type("tafo zondos kunzangu.")
     page.drag(1, 2)
-    page.wait(lambda: head_of(page, 1) == "zondos, fixed by you")
+    page.wait(lambda: head_of(page, 1) == "zondos, pinned by you")
     before = page.labels
     page.drag(2, 1)
     page.wait(lambda: "tafo → zondos → tafo" in page.status)
     assert page.labels == before
     page.drag(2, 0)
-    page.wait(lambda: head_of(page, 2) == "ROOT, fixed by you")
+    page.wait(lambda: head_of(page, 2) == "ROOT, pinned by you")
     page.drag(3, 0)
     page.wait(lambda: "“zondos” and “kunzangu”" in page.status)
 
@@ -261,7 +261,7 @@ def test_a_correction_changes_one_arc_of_the_file(page, treebank):
     leaf = next(w for w in range(1, len(SENTENCES[0]) + 1) if w not in SENTENCES[0].heads)
     head = next(w for w in range(1, len(SENTENCES[0]) + 1) if w not in (leaf, SENTENCES[0].heads[leaf - 1]))
     page.drag(leaf, head)
-    page.wait(lambda: "now hangs on" in page.status)
+    page.wait(lambda: "now depends on" in page.status)
     page.settle()
     expected = named_heads(SENTENCES[0])
     expected[leaf - 1] = SENTENCES[0].forms[head - 1]
@@ -304,7 +304,7 @@ def saved(page, name):
 def test_export(page, treebank):
     page.open_file(treebank)
     page.drag(1, 3)
-    page.wait(lambda: "now hangs on" in page.status or "cannot be" in page.status)
+    page.wait(lambda: "now depends on" in page.status or "cannot be" in page.status)
     page.one("#save-conllu").click()
     found = list(parse_text(saved(page, "trees.conllu"), "conllu").sentences())
     assert [s.forms for s in found] == [s.forms for s in SENTENCES]
@@ -363,7 +363,7 @@ def test_long_sentences_wrap(page):
     page.press(
         Keys.END, Keys.ENTER, Keys.HOME, Keys.ARROW_RIGHT, Keys.ENTER
     )  # from the last row to the first
-    page.wait(lambda: "now hangs on “tafo”" in page.status)
+    page.wait(lambda: "now depends on “tafo”" in page.status)
 
 
 def test_labels_of_roots_stay_in_the_picture_and_apart(page, tmp_path):
@@ -395,12 +395,12 @@ def test_touch_drags_and_does_not_scroll(page):
         page.run("document.getElementById('stage').scrollIntoView()")
         wanted = next(w for w in (1, 2, 3) if not head_of(page, 4).startswith(page.forms[w - 1]))
         assert page.touch('[data-node="4"]', f'[data-node="{wanted}"]') == 0
-        page.wait(lambda: "now hangs on" in page.status)
-        assert head_of(page, 4) == f"{page.forms[wanted - 1]}, fixed by you"
+        page.wait(lambda: "now depends on" in page.status)
+        assert head_of(page, 4) == f"{page.forms[wanted - 1]}, pinned by you"
         page.settle()
         page.run("document.getElementById('stage').scrollIntoView()")
         page.touch('[data-node="1"]', '[data-node="0"]')
-        page.wait(lambda: head_of(page, 1) == "ROOT, fixed by you")
+        page.wait(lambda: head_of(page, 1) == "ROOT, pinned by you")
         # Without dragging: a tap on the word, on the button and on the head.
         page.settle()
         page.run("document.getElementById('release').click()")
@@ -410,7 +410,7 @@ def test_touch_drags_and_does_not_scroll(page):
         page.wait(lambda: page.one("#word h2").text == "zondos")
         page.run("document.querySelector('#word button').click()")
         page.tap('[data-node="3"]')
-        page.wait(lambda: head_of(page, 2) == "kunzangu, fixed by you")
+        page.wait(lambda: head_of(page, 2) == "kunzangu, pinned by you")
 
 
 def test_missing_lists_are_explained(page):

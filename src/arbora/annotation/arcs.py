@@ -35,7 +35,7 @@ def set_head(
         _release_roots(draft, word, release=release)
     if node.head not in (head, NO_HEAD):
         draft.corrections += 1
-    node.head = head
+    node.attach(head, node.deprel)
     node.decide("head")
     if label is not None:
         set_label(draft, word, label)
@@ -70,7 +70,7 @@ def set_label(draft: Draft, word: int, label: str) -> None:
         )
     if node.deprel not in ("_", checked(label, "deprel")):
         draft.corrections += 1
-    node.deprel = label
+    node.attach(node.head, label)
     node.decide(*ARC)
 
 

@@ -12,6 +12,7 @@ All of it is in the CoNLL-U file, readable by any tool:
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ HUMAN, PARSER = "Human", "Parser"
 STATE, CORRECTIONS = "annotation", "corrections"
 _NAMES = {name.upper(): name for name in COLUMNS}
 _NO_SPACE = "SpaceAfter=No"
+_DEP = re.compile(r"[0-9]+(\.[0-9]+)?:.")
 
 
 @dataclass(slots=True)
@@ -65,10 +67,16 @@ class Node:
         self.human |= set(columns)
         self.parser -= set(columns)
 
+    def attach(self, head: int, deprel: str) -> None:
+        """Set head and label; DEPS follows if it has the old arc."""
+        self.deps = _with_arc(self.deps, (self.head, self.deprel), (head, deprel))
+        self.head, self.deprel = head, deprel
+
     def fill(self, **values: int | str) -> None:
         """The parser sets columns; -1 and `_` empty them."""
-        for name, value in values.items():
-            setattr(self, name, value)
+        self.attach(int(values.get("head", self.head)), str(values.get("deprel", self.deprel)))
+        for name in values.keys() - ARC:
+            setattr(self, name, values[name])
         columns: frozenset[Column] = frozenset(_NAMES[name.upper()] for name in values)
         self.human -= columns
         self.parser = (self.parser - columns) | {each for each in columns if not self.is_empty(each)}
@@ -245,6 +253,27 @@ def surface(nodes: Sequence[Node], tokens: Sequence[MultiwordToken]) -> str:
         misc = node.misc if token is None else token.misc
         parts.append((node.form if token is None else token.form) + " " * (_NO_SPACE not in misc.split("|")))
     return "".join(parts).rstrip(" ")
+
+
+def _with_arc(deps: str, old: tuple[int, str], new: tuple[int, str]) -> str:
+    """DEPS with a new basic arc in place of the old one, whose label may be longer there.
+
+    An arc that becomes unknown stays in DEPS until a new one replaces it, so the only arc there counts as it.
+    """
+    parts = deps.split("|")
+    if old == new or new[0] == NO_HEAD or not all(map(_DEP.match, parts)):
+        return deps
+    basic = re.compile(rf"{old[0]}:{re.escape(old[1])}(:|$)")
+    places = [place for place, part in enumerate(parts) if basic.match(part)]
+    if not places and (old[0] != NO_HEAD or len(parts) > 1):
+        return deps
+    parts[places[0] if places else 0] = f"{new[0]}:{new[1]}"
+    return "|".join(sorted(dict.fromkeys(parts), key=_place_of))
+
+
+def _place_of(dep: str) -> tuple[int, ...]:
+    """The head of an enhanced arc: (5,), or (5, 1) for an empty node."""
+    return tuple(map(int, dep.partition(":")[0].split(".")))
 
 
 def with_space(misc: str, after: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 from arbora.annotation import arcs, changes, structure
 from arbora.annotation.draft import TAGS, Column, Draft
@@ -20,10 +20,18 @@ KEEP_TREE = (
 """Edits that need no parsing."""
 
 
-def apply_edit(
-    edit: changes.AnyEdit, draft: Draft, following: Callable[[], Draft], roots: Roots
-) -> list[Draft]:
-    """Make an edit; return the replacement of the sentence. `following` gives the next one, to be joined."""
+class Surroundings(Protocol):
+    """What an edit may need of the other sentences."""
+
+    def following(self) -> Draft:
+        """The next sentence, to be joined."""
+
+    def names(self) -> set[str]:
+        """The `# sent_id` of all sentences."""
+
+
+def apply_edit(edit: changes.AnyEdit, draft: Draft, others: Surroundings, roots: Roots) -> list[Draft]:
+    """Make an edit; return the replacement of the sentence."""
     match edit:
         case changes.SetHead():
             arcs.set_head(draft, edit.word, edit.head, edit.deprel, roots=roots, release=edit.release)
@@ -43,13 +51,11 @@ def apply_edit(
         case changes.SetState():
             draft.finish() if edit.state == "done" else draft.reopen()
         case _:
-            return _restructure(edit, draft, following, roots)
+            return _restructure(edit, draft, others, roots)
     return [draft]
 
 
-def _restructure(
-    edit: changes.AnyEdit, draft: Draft, following: Callable[[], Draft], roots: Roots
-) -> list[Draft]:
+def _restructure(edit: changes.AnyEdit, draft: Draft, others: Surroundings, roots: Roots) -> list[Draft]:
     match edit:
         case changes.SetSpace():
             structure.set_space(draft, edit.word, after=edit.after)
@@ -64,9 +70,9 @@ def _restructure(
         case changes.RemoveToken():
             structure.remove_token(draft, edit.first)
         case changes.SplitSentence():
-            return list(structure.split_sentence(draft, edit.word))
+            return list(structure.split_sentence(draft, edit.word, others.names()))
         case changes.JoinSentences():
-            return [structure.join_sentences(draft, following(), roots=roots)]
+            return [structure.join_sentences(draft, others.following(), roots=roots)]
     return [draft]
 
 

@@ -128,8 +128,6 @@ class Learning:
                 )
             self._begin_or_refuse("checking", self._check)
         elif wanted.do == "start":
-            if not self.project.totals.words:
-                raise Refusal("nothing_to_learn", "the treebank has no words")
             self._begin_or_refuse("training", self._learn)
         elif not self._stop():
             raise Refusal("not_learning", "nothing is being learned")
@@ -199,9 +197,15 @@ class Learning:
             self.phase = "idle"
 
     def _learn(self) -> None:
-        self._train()
-        self.phase = "parsing"
-        self.parse_all()
+        """Train and parse, again while enough decisions were made meanwhile."""
+        while True:
+            self.phase = "training"
+            self._train()
+            self.phase = "parsing"
+            self.parse_all()
+            with self._lock:
+                if not self.every or self.since < self.every:
+                    return
 
     def _check(self) -> None:
         """Look for improbable arcs in the sentences that are done."""

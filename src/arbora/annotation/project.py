@@ -22,6 +22,7 @@ from arbora.annotation.journal import Splice
 from arbora.annotation.questions import Questions
 from arbora.annotation.refusal import Refusal
 from arbora.annotation.store import Change, Store
+from arbora.annotation.structure import sentence_names
 from arbora.annotation.texts import known_draft, like, plain, read_draft
 from arbora.data.sentence import NO_HEAD
 from arbora.errors import DataError
@@ -206,17 +207,11 @@ class Project:
         """Make one edit and, if asked to, parse around it."""
         with self.lock:
             place = self._place(wanted.number, wanted.version)
-            texts = self.store.texts[place : place + 1]
+            others = _Others(self.store.texts, place)
+            texts = others.replaced
             draft = read_draft(texts[0])
             what = describe(wanted.edit, draft)
-
-            def following() -> Draft:
-                if place + 1 == len(self.store.texts):
-                    raise Refusal("no_next_sentence", "this is the last sentence: nothing follows to join")
-                texts.append(self.store.texts[place + 1])
-                return read_draft(texts[1])
-
-            drafts = apply_edit(wanted.edit, draft, following, self.roots)
+            drafts = apply_edit(wanted.edit, draft, others, self.roots)
             for each in drafts:
                 if len(each) > self.limits.words:
                     raise Refusal(
@@ -332,11 +327,12 @@ class Project:
         shares = dict(ranked)
         heads = [h for h, _ in ranked] or [h for h in range(len(draft) + 1) if h != wanted.word]
         labels = {} if found is None else dict(found.labels)
-        others = [name for name in (*frequent, *views.DEPRELS) if name not in labels and name != "_"]
+        hidden = {"_", *labels, *(() if head == 0 else ("root",))}
+        others = [name for name in (*frequent, *views.DEPRELS) if name not in hidden]
         notes = [views.NO_MODEL] if found is None else found.notes
         return api.Choices(
             [
-                api.HeadChoice(h, "ROOT" if h == 0 else draft.node(h).form, views.rounded(shares.get(h)))
+                api.HeadChoice(h, "ROOT" if h == 0 else draft.name(h), views.rounded(shares.get(h)))
                 for h in heads
             ],
             None if head == NO_HEAD else head,
@@ -403,3 +399,21 @@ class Project:
         if wanted.marks:
             return "".join(map(plain, chosen))
         return "".join(known_draft(text).to_sentence(marks=False).to_conllu() for text in chosen)
+
+
+class _Others:
+    """The other sentences, for an edit of one; `replaced` holds the texts that the edit replaces."""
+
+    def __init__(self, texts: list[str], place: int) -> None:
+        self._texts, self._place = texts, place
+        self.replaced = texts[place : place + 1]
+
+    def following(self) -> Draft:
+        if self._place + 1 == len(self._texts):
+            raise Refusal("no_next_sentence", "this is the last sentence: nothing follows to join")
+        self.replaced.append(self._texts[self._place + 1])
+        return read_draft(self.replaced[1])
+
+    def names(self) -> set[str]:
+        comments = (line for text in self._texts for line in text.splitlines() if line.startswith("#"))
+        return set(sentence_names(comments))

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from arbora.annotation.journal import NAME, Entry, Journal, Kind, Splice
 from arbora.annotation.refusal import Refusal
 from arbora.annotation.texts import split_texts
+from arbora.errors import DataError
 from arbora.storage.files import replacing
 from arbora.storage.locks import locked
 
@@ -87,7 +88,9 @@ class Store:
     def _read(self) -> None:
         stamp = Stamp.of(self.file)
         data = self.file.read_bytes()
-        self.texts = split_texts(data, str(self.file)) if data.strip() else []
+        self.texts = split_texts(data, str(self.file))
+        if not self.texts:
+            raise DataError("expected sentences, got an empty file", source=str(self.file))
         self._stamp, self.digest = stamp, digest_of(data)
 
     def _open_journal(self) -> Journal:
@@ -135,11 +138,11 @@ class Store:
     def replace(self, kind: Kind, what: str, splices: list[Splice]) -> Change:
         """Make a change that lasts; Refusal if the file was changed outside or cannot be written."""
         if self.is_changed_outside:
-            raise Refusal(
-                "changed_outside",
-                f"{self.file.name} was changed by another program; reload it, or save this version under "
-                "another name",
-            )
+            remedy = "reload it, or save this version under another name"
+            if not self.file.exists():
+                remedy = "save this version under another name"
+            what = "changed" if self.file.exists() else "removed"
+            raise Refusal("changed_outside", f"{self.file.name} was {what} by another program; {remedy}")
         texts = spliced(self.texts, splices)
         if texts is None:
             raise Refusal("stale", "the sentences have changed meanwhile; load them again")

@@ -7,8 +7,9 @@ their words stay; an arc between two sentences is lost.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain, count
 from typing import TypeAlias
 
 from arbora.annotation.arcs import checked, clear_arcs, repair
@@ -134,8 +135,11 @@ def set_space(draft: Draft, word: int, *, after: bool) -> None:
     draft.refresh_text()
 
 
-def split_sentence(draft: Draft, word: int) -> tuple[Draft, Draft]:
-    """Two sentences: the first ends after `word`. Arcs between them become unknown."""
+def split_sentence(draft: Draft, word: int, taken: Collection[str] = ()) -> tuple[Draft, Draft]:
+    """Two sentences: the first ends after `word`. Arcs between them become unknown.
+
+    The second gets a `# sent_id` that is not among `taken`, if the first has one.
+    """
     draft.node(word)
     if word == len(draft):
         raise Refusal(
@@ -144,15 +148,25 @@ def split_sentence(draft: Draft, word: int) -> tuple[Draft, Draft]:
     for token in draft.tokens:
         if token.first <= word < token.last:
             raise Refusal("bad_edit", f"the multiword token {token.form} would be split; remove it first")
-    named = [each for each in draft.comments if _comment_name(each) == "sent_id"]
     first = _cut(draft, lambda old: old if old <= word else None)
     second = _cut(draft, lambda old: old - word if old > word else (0 if old == 0 else None))
     first.comments = list(draft.comments)
-    second.comments = [f"{each}-b" for each in named]
+    second.comments = [f"# sent_id = {new_name(name, taken)}" for name in sentence_names(draft.comments)]
     first.corrections = draft.corrections
     first.refresh_text()
     second.refresh_text()
     return first, second
+
+
+def sentence_names(comments: Iterable[str]) -> list[str]:
+    """The values of `# sent_id`."""
+    return [each.partition("=")[2].strip() for each in comments if _comment_name(each) == "sent_id"]
+
+
+def new_name(name: str, taken: Collection[str]) -> str:
+    """A name for the second part of a sentence: `name-b`, or the first letter or number that is not taken."""
+    suffixes = chain("bcdefghijklmnopqrstuvwxyz", map(str, count(2)))
+    return next(new for suffix in suffixes if (new := f"{name}-{suffix}") not in taken)
 
 
 def join_sentences(one: Draft, other: Draft, *, roots: Roots) -> Draft:

@@ -27,6 +27,8 @@ def split_texts(data: bytes, source: str) -> list[str]:
     lines = data.decode().split("\n")
     lines = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
     starts = [line - 1 for line in columns.native.sentence_lines.tolist()]
+    if not starts:
+        return []
     ends = [*starts[1:], len(lines)]
     starts[:1] = [0]
     return ["".join(lines[start:end]) for start, end in zip(starts, ends, strict=True)]

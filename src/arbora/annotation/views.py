@@ -94,7 +94,7 @@ class Mark(NamedTuple):
 
     @property
     def proposal(self) -> api.Proposal | None:
-        """The arc that the parser proposes."""
+        """The arc that the check proposes."""
         return None if self.arc is None else api.Proposal(self.arc.proposed_head, self.arc.proposed_deprel)
 
 
@@ -107,7 +107,7 @@ def marks_of(draft: Draft, key: str, findings: Findings) -> dict[int, Mark]:
         if arc is not None:
             proposed = f"{draft.name(arc.proposed_head)} with the label {arc.proposed_deprel}"
             share = f"{arc.probability:.1%}"
-            faults.append(f"improbable ({share}); the parser would attach it to {proposed}")
+            faults.append(f"improbable ({share}); the check proposes {proposed}")
         if faults and word not in right:
             marks[word] = Mark(faults, arc)
     return marks
@@ -177,12 +177,15 @@ def _most_doubtful(words: list[api.WordView]) -> int | None:
 
 
 def _faults(node: Node) -> list[str]:
+    """What is wrong with the values that humans decided."""
     faults = []
-    if node.upos != "_" and node.upos not in UPOS:
-        faults.append(f"{node.upos} is no UPOS tag of Universal Dependencies")
-    if node.deprel != "_" and node.deprel.partition(":")[0] not in DEPRELS:
-        faults.append(f"{node.deprel} is no relation of Universal Dependencies")
-    if node.head == 0 and node.deprel not in ("root", "_"):
+    if node.by("upos") == "human" and node.upos not in (*UPOS, "_"):
+        faults.append(f"{node.upos} is not a UPOS tag of Universal Dependencies")
+    if node.by("deprel") != "human" or node.deprel == "_":
+        return faults
+    if node.deprel.partition(":")[0] not in DEPRELS:
+        faults.append(f"{node.deprel} is not a relation of Universal Dependencies")
+    if node.head == 0 and node.deprel != "root":
         faults.append(f"the label of a root is root, not {node.deprel}")
     if node.head > 0 and node.deprel == "root":
         faults.append("only the root of a sentence has the label root")

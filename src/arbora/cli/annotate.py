@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import re
+from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +17,7 @@ import arbora
 from arbora.cli import options
 from arbora.cli.console import say
 from arbora.data.raw_text import split_plainly
+from arbora.data.sentence import Sentence
 from arbora.data.treebank import is_treebank
 from arbora.errors import DataError, InputError
 from arbora.storage.files import read_text, replacing
@@ -30,7 +35,7 @@ def command(
     file: str = options.argument(
         "FILE: A treebank in CoNLL-U, with trees or without; raw text, which becomes one; or their folder.",
     ),
-    model: options.Model = None,
+    model: options.FirstModel = None,
     project: str | None = options.option(
         "--project DIR: Folder for the journal and the models (default: FILE's name, ending in .annotation).",
         default=None,
@@ -79,7 +84,11 @@ def command(
 
     pipeline = None if model is None else arbora.load(model)
     treebank, folder = find_project(Path(file), project, pipeline)
-    opened = Project(treebank, folder, ProjectLimits(words=max_words))
+    try:
+        opened = Project(treebank, folder, ProjectLimits(words=max_words))
+    except DataError as error:
+        what = f"{error.what}; `arbora check {treebank}` lists all faults"
+        raise DataError(what, source=error.source, line=error.line) from None
     try:
         if trees == "parser":
             opened.give_to_parser()
@@ -124,7 +133,10 @@ def find_project(given: Path, folder: str | None, pipeline: Pipeline | None) -> 
         raise typer.BadParameter(f"{given}: no such file")
     treebank = given
     with given.open("rb") as stream:
-        has_columns = is_treebank(str(given), stream.read(1 << 16))
+        start = stream.read(1 << 16)
+    if b"\0" in start:
+        raise typer.BadParameter(f"{given}: expected CoNLL-U or text, got a binary file; models go with -m")
+    has_columns = is_treebank(str(given), start)
     if has_columns and not given.name.endswith(".conllu"):
         raise typer.BadParameter(
             f"{given}: expected CoNLL-U; convert it first: arbora convert {given} -o NAME.conllu"
@@ -144,9 +156,18 @@ def segment(source: Path, target: Path, pipeline: Pipeline | None) -> None:
     if pipeline is not None and pipeline.segmenter is not None:
         sentences = list(pipeline.segment(text).columns.sentences())
     else:
-        sentences = list(split_plainly(text))
+        sentences = list(split_by_rules(text))
     if not sentences:
         raise DataError("expected text with words, got none", source=str(source))
     with replacing(target, durable=True) as stream:
         for sentence in sentences:
             stream.write(sentence.to_conllu().encode())
+
+
+def split_by_rules(text: str) -> Iterator[Sentence]:
+    """Sentences by rules, with the comments that a segmenter writes: numbers and paragraphs."""
+    numbers = count(1)
+    for paragraph in re.split(r"\n[^\S\n]*\n", text):
+        for place, sentence in enumerate(split_plainly(paragraph)):
+            own = [*(["# newpar"] if place == 0 else []), f"# sent_id = {next(numbers)}"]
+            yield replace(sentence, comments=(*own, *sentence.comments))

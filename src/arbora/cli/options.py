@@ -111,6 +111,14 @@ Model: TypeAlias = Annotated[
         "--model -m MODEL: A model from `arbora train` (default: the bundled English model).", existing_model
     ),
 ]
+FirstModel: TypeAlias = Annotated[
+    str | None,
+    option(
+        "--model -m MODEL: A model that proposes the first trees (default: one that is learned from words "
+        "alone).",
+        existing_model,
+    ),
+]
 ModelOutput: TypeAlias = Annotated[
     str | None,
     option(

@@ -72,6 +72,7 @@ function show(word = view.current) {
     words, tokens: sentence.tokens, heads: words.map((each) => each.head), deprels: words.map((each) => each.deprel),
     shares: words.map((each) => (human(each) ? null : each.head_probability)),
     kept: new Set(words.filter(human).map((each) => each.id)), keptName: "decided by a human",
+    openLabels: new Set(words.filter((each) => human(each) && each.by.deprel !== "human").map((each) => each.id)),
     marks: new Map(words.filter((each) => each.faults.length).map((each) => [each.id, each.faults.join("; ")])),
   }, word);
   at("text").textContent = sentence.text;
@@ -98,7 +99,7 @@ async function run(edit, message) {
       return answer;
     } catch (error) {
       if (["cycle", "two_roots"].includes(error.code))
-        offer(makeButton("Do it, and leave the earlier decision to the parser", () => run({ ...edit, release: true }, message)));
+        offer(makeButton("Apply it, and leave the earlier decision to the parser", () => run({ ...edit, release: true }, message)));
       if (error.code === "changed_outside") await project.refresh();
       throw error;
     }
@@ -112,7 +113,7 @@ async function settle(word, right) {
     await project.settle(word, right);
     show();
     await findings.load();
-    say(right ? `${name} is right: it is not marked any more.` : `${name} is marked again.`);
+    say(right ? `${name} is right: it is no longer marked.` : `${name} is marked again.`);
     offer(...(right ? [makeButton("Mark it again", () => settle(word, false))] : []));
   });
   focusTree();
@@ -139,7 +140,7 @@ function showChange({ sentences, first, shift }) {
 async function step(what) {
   await busily(async () => {
     const answer = await project[what]();
-    say(`${what === "undo" ? "Undone" : "Done again"}: ${answer.what}.`);
+    say(`${what === "undo" ? "Undone" : "Redone"}: ${answer.what}.`);
   });
   focusTree();
 }
@@ -163,7 +164,7 @@ function ask(question) {
 
 function arcQuestion({ form, head, deprel }) {
   const quoted = (text) => ["“", make("bdi", text), "”"];
-  if (head === null) return ["Which is the head of ", ...quoted(form), "?"];
+  if (head === null) return ["What is the head of ", ...quoted(form), "?"];
   const above = head === 0 ? [] : [" of ", ...quoted(project.sentence.words[head - 1].form)];
   return ["Is ", ...quoted(form), " the ", make("b", head === 0 ? "root" : deprel), ...above, "?"];
 }
@@ -176,7 +177,7 @@ function nextQuestion(isSkip) {
     const notes = question.notes.map((note) => ` ${note}.`).join("");
     if (question.number === null) {
       ask(null);
-      return say(`No question is left.${state.skip.length ? " Skipped ones come again when the page is loaded again." : ""}${notes}`);
+      return say(`No questions left.${state.skip.length ? " Reload the page to see skipped ones." : ""}${notes}`);
     }
     await open(question.number, question.word ?? undefined);
     ask(question);
@@ -264,16 +265,16 @@ function showOutside(isChanged) {
   const box = at("outside");
   if (!isChanged) box.hidden = true;
   if (!isChanged || !box.hidden) return;
-  const take = makeButton("Take the file as it is now", () => busily(async () => {
+  const take = makeButton("Reload the file", () => busily(async () => {
     await project.reload();
     await open(Math.min(project.sentence.number, project.about.sentences));
-    say("The file was read again.");
+    say("File reloaded.");
   }));
   const keep = makeButton("Save this version as…", () => busily(async () => {
     const value = await askFields({ title: "Save a copy", submit: "Save", fields: [{ name: "name", label: "File name", value: `copy-of-${project.about.file}` }] });
     if (value) say(`Saved as ${(await project.saveCopy(value.name)).file}.`);
   }));
-  box.replaceChildren(make("p", `Another program has changed ${project.about.file}. Nothing is saved until you choose.`), take, keep);
+  box.replaceChildren(make("p", `Another program has changed or removed ${project.about.file}. Nothing is saved until you choose.`), take, keep);
   box.hidden = false;
 }
 
@@ -306,7 +307,7 @@ const KEYS = [
   [".", "End the sentence after the word", word("splitSentence")],
   ["+", "Join the next sentence to this one", () => actions.joinSentences()],
   ["c", "Go to the next word that may be wrong", nextFinding],
-  ["a", "Take what the parser proposes instead of a marked arc", word("accept")],
+  ["a", "Take the proposed arc instead of a marked one", word("accept")],
   ["r", "The marked word is right as it is", word("settle")],
   ["Escape", "Stop asking", () => ask(null)],
   ["?", "Show the keys", () => showKeys([["← →", "Select another word"], ["Enter", "Choose a head: arrows move, 0 is ROOT, Enter takes it, Escape cancels"], ...KEYS])],
@@ -350,6 +351,7 @@ busily(async () => {
   if (decisions < FEW && model?.source !== "given") at("unit").value = "sentence"; // these teach more at first
   const wanted = Number(location.hash.slice(1)) || (await project.next("text", "sentence", 0, [])).number || 1;
   await open(Math.min(wanted, project.about.sentences));
-  say([...project.about.notes, "Press N for the first question, or ? for all keys."].join(" "));
+  const hasKeys = !matchMedia("(pointer: coarse)").matches;
+  say([...project.about.notes, hasKeys ? "Press N for the first question, or ? for all keys." : "Tap “Next question” to begin."].join(" "));
   project.watch();
 });

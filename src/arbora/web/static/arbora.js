@@ -154,14 +154,14 @@ function showWord(word) {
   const own = shown.heads[word - 1], label = shown.deprels[word - 1];
   const rows = headsOf(sentence, shown, word).map(({ head, share }) => ({ value: head, name: nameOf(head), share }));
   const toLeft = runsToLeft(sentence.text);
-  const list = shareRows(rows, { isOwn: (head) => head === own, onPick: (head) => fix(word, head), toLeft, what: "Fix the head:" });
+  const list = shareRows(rows, { isOwn: (head) => head === own, onPick: (head) => fix(word, head), toLeft, what: "Set the head:" });
   top.append(title, makeButton("Head…", () => view.startChoosing()));
   if (own !== null) top.append(makeButton(`Label: ${label === "_" ? "none" : label}`, () => chooseLabel(word)));
   const parts = [top, make("p", about || "no tags"), list];
   if (shown.own && pin) {
     const isYours = pin.by === "you";
-    parts.push(make("p", isYours ? "You fixed this head." : "This head is from the file."),
-      makeButton(isYours ? "Let go of this head" : "Leave this head to the parser", () => release(word)));
+    parts.push(make("p", isYours ? "You pinned this head." : "This head is from the file."),
+      makeButton(isYours ? "Unpin this head" : "Leave this head to the parser", () => release(word)));
   }
   at("word").replaceChildren(...parts);
   lightHeat(word);
@@ -209,14 +209,14 @@ async function repin(pins, message) {
 
 function fix(word, head, deprel = null) {
   if (word === head) return;
-  const told = `“${nameOf(word)}” now hangs on ${head === 0 ? "ROOT" : `“${nameOf(head)}”`}${deprel ? ` as ${deprel}` : ""}.`;
-  return change((sentence) => sentence.changed(word, { head, deprel, by: "you" }), told);
+  const message = `“${nameOf(word)}” now depends on ${head === 0 ? "ROOT" : `“${nameOf(head)}”`}${deprel ? ` as ${deprel}` : ""}.`;
+  return change((sentence) => sentence.changed(word, { head, deprel, by: "you" }), message);
 }
 
 function release(word) {
   const sentence = current();
   if (!sentence.shown().own || !sentence.pins.has(word)) return;
-  return change((each) => each.changed(word, null), `“${nameOf(word)}” is free again.`);
+  return change((each) => each.changed(word, null), `“${nameOf(word)}” is unpinned.`);
 }
 
 async function chooseLabel(word) {
@@ -225,7 +225,7 @@ async function chooseLabel(word) {
   if (head === null) return say(`“${nameOf(word)}” has no head yet: choose one first.`, true);
   const ranked = sentence.labelsOf(word) ?? [], known = new Set(ranked.map((option) => option.value));
   const others = state.info.labels.filter((value) => !known.has(value)).map((value) => ({ value, share: null }));
-  const value = await pick({ title: `Label of “${nameOf(word)}”, below ${head === 0 ? "ROOT" : `“${nameOf(head)}”`}`, options: [...ranked, ...others], current: label });
+  const value = await pick({ title: `Label of “${nameOf(word)}”, under ${head === 0 ? "ROOT" : `“${nameOf(head)}”`}`, options: [...ranked, ...others], current: label });
   if (sentence !== current()) return;
   view.focus(word);
   if (value !== null && value !== label) await fix(word, head, value);
@@ -269,7 +269,7 @@ document.addEventListener("drop", (event) => {
 });
 at("choices").addEventListener("keydown", onChoiceKey);
 at("undo").addEventListener("click", undo);
-at("release").addEventListener("click", () => change(() => new Map(), "All heads are free again."));
+at("release").addEventListener("click", () => change(() => new Map(), "All heads are unpinned."));
 at("save-conllu").addEventListener("click", () => busily(saveConllu));
 at("save-svg").addEventListener("click", () => busily(saveSvg));
 at("heat").addEventListener("toggle", () => { if (state.sentences.length) drawMap(); });

@@ -81,10 +81,10 @@ export function conflictOf(heads, words, roots) {
   const form = (word) => words[word - 1].form, cycle = cycleIn(heads);
   if (cycle) {
     const way = [...cycle, cycle[0]].map(form).join(" → ");
-    return `These heads form a cycle: ${way}. Each word would hang below itself. Release one of them, or choose another head.`;
+    return `These heads form a cycle: ${way}. Unpin one of them, or choose another head.`;
   }
   const tops = [...heads].filter(([, head]) => head === 0).map(([word]) => `“${form(word)}”`);
-  return roots === "single" && tops.length > 1 ? `Only one word can hang on ROOT, and ${tops.join(" and ")} do. Release one of them.` : "";
+  return roots === "single" && tops.length > 1 ? `Only one word can depend on ROOT, but ${tops.join(" and ")} do. Unpin one of them.` : "";
 }
 
 // Requests

@@ -27,17 +27,17 @@ export class WordActions {
   }
 
   setHead(word, head) {
-    return this.page.run({ do: "head", word, head }, `${this.nameOf(word)} now hangs on ${this.nameOf(head)}.`);
+    return this.page.run({ do: "head", word, head }, `${this.nameOf(word)} now depends on ${this.nameOf(head)}.`);
   }
 
   confirm(word) {
     return this.page.run({ do: "confirm", words: [word] }, `The arc to ${this.nameOf(word)} is confirmed.`);
   }
 
-  // Take what the parser proposes instead of an improbable arc.
+  // Take the proposed arc instead of an improbable one.
   accept(word) {
     const { proposal } = this.words[word - 1];
-    if (!proposal) return say(`The parser proposes nothing else for ${this.nameOf(word)}.`);
+    if (!proposal) return say(`There is no proposal for ${this.nameOf(word)}.`);
     const { head, deprel } = proposal;
     return this.page.run({ do: "head", word, head, deprel }, `${this.nameOf(word)} is ${deprel} of ${this.nameOf(head)}.`);
   }
@@ -59,7 +59,7 @@ export class WordActions {
     const answer = await this.page.project.choices(id);
     const known = answer ? answer.labels.map(({ deprel, probability }) => ({ value: deprel, share: probability })) : [];
     const options = known.length ? known : this.page.project.about.deprels.map((value) => ({ value, share: null }));
-    const deprel = await pick({ title: `Label of ${this.nameOf(id)}, below ${this.nameOf(word.head)}`, options, current: word.deprel });
+    const deprel = await pick({ title: `Label of ${this.nameOf(id)}, under ${this.nameOf(word.head)}`, options, current: word.deprel });
     this.focusTree();
     if (deprel !== null) await this.page.run({ do: "label", word: id, deprel }, `${this.nameOf(id)} is ${deprel} of ${this.nameOf(word.head)}.`);
   }
@@ -122,7 +122,7 @@ export class WordActions {
   }
 
   removeToken(token) {
-    return this.page.run({ do: "remove_token", first: token.first }, `“${token.form}” is no multiword token any more.`);
+    return this.page.run({ do: "remove_token", first: token.first }, `“${token.form}” is no longer a multiword token.`);
   }
 
   // The key for tokens: edit the one around a word, or make one.

@@ -26,7 +26,8 @@ export function clipped(text, most) {
 
 const known = (text) => (text === "_" ? "" : text);
 
-// `shown` has words, tokens ({first, last, form}), heads (null: unknown), deprels, shares (may be null) and kept (words).
+// `shown` has words, tokens ({first, last, form}), heads (null: unknown), deprels, shares (may be null), kept (words), and openLabels
+// (those of kept whose label is the parser's; may be missing).
 export function layOut(shown, room) {
   const { words, heads } = shown;
   const nodes = words.map((word, i) => {
@@ -52,13 +53,13 @@ export function layOut(shown, room) {
   return { rows, width, height: y, toLeft, nodes };
 }
 
-function arcOf({ heads, deprels, shares, kept }, head, i) {
+function arcOf({ heads, deprels, shares, kept, openLabels }, head, i) {
   if (head === null || head < 0) return null;
   const dep = i + 1, share = shares ? shares[i] : null, isKept = kept.has(dep);
   const unsure = share !== null && share < SURE && !isKept;
   const label = clipped(known(deprels[i]), 24) + (unsure ? ` ${percent(share)}` : "");
   const reach = Math.abs(head - dep), left = head === 0 ? dep : Math.min(head, dep);
-  return { head, dep, left, right: head === 0 ? dep : Math.max(head, dep), reach, label, labelWidth: widthOf(label, LABEL_SIZE, BOLD), unsure, kept: isKept };
+  return { head, dep, left, right: head === 0 ? dep : Math.max(head, dep), reach, label, labelWidth: widthOf(label, LABEL_SIZE, BOLD), unsure, kept: isKept, labelKept: !openLabels?.has(dep) };
 }
 
 // Rows that fit, as few as possible, then as even as their number allows.

@@ -5,7 +5,7 @@ import { Dragging } from "./dragging.js";
 import { BAND, TAG_LINE, TIP, TOKEN_LINE, WORD_LINE, arcPath, heightOf, layOut } from "./layout.js";
 
 // What a screen reader says of a word.
-function described({ words, heads, deprels, shares, kept, marks, keptName = "fixed by you" }, dep) {
+function described({ words, heads, deprels, shares, kept, marks, keptName = "pinned by you" }, dep) {
   const head = heads[dep - 1], share = shares ? shares[dep - 1] : null, { form, upos } = words[dep - 1];
   const above = head === null ? "" : head === 0 ? "ROOT" : words[head - 1].form;
   const sure = kept.has(dep) ? `, ${keptName}` : share === null ? "" : `, ${percent(share)}`;
@@ -81,7 +81,7 @@ export class TreeView {
   }
 
   drawArc(arc, row) {
-    const names = ["arc", arc.unsure && "unsure", arc.kept && "kept"].filter(Boolean).join(" ");
+    const names = ["arc", arc.unsure && "unsure", arc.kept && "kept", arc.kept && !arc.labelKept && "open-label"].filter(Boolean).join(" ");
     const group = draw("g", { class: names, "aria-hidden": "true" }, this.svg);
     draw("path", { d: arcPath(arc, row, this.plan.width, this.toLeft) }, group);
     const isOpen = arc.dep < arc.head ? arc.isCutLeft : arc.head > 0 && arc.isCutRight;
@@ -205,7 +205,7 @@ export class TreeView {
     if (next >= 0 && next <= n) this.aim(next);
   }
 
-  // Choosing a head: keys move, Enter or a tap takes it.
+  // Choosing a head: keys move, Enter or a tap confirms.
   startChoosing() {
     this.focus(this.current);
     this.svg.classList.add("choosing");
@@ -217,7 +217,7 @@ export class TreeView {
     this.mark(node);
     this.bringIntoView(this.nodes[node]);
     const name = node === 0 ? "ROOT" : this.shown.words[node - 1].form;
-    this.calls.onSay(`New head of “${this.shown.words[this.current - 1].form}”: ${name}? Arrows change it, Enter or a tap takes it, Escape does not.`);
+    this.calls.onSay(`New head of “${this.shown.words[this.current - 1].form}”: ${name}? Arrow keys change it, Enter or a tap confirms, Escape cancels.`);
   }
 
   // `row` of the root's bands; all of them without it.

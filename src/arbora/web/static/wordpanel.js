@@ -1,6 +1,6 @@
 // The panel of one word: its head and label with what the parser thinks, its columns, and what can be done with it.
 
-import { at, make, makeButton, runsToLeft } from "./common.js";
+import { at, make, makeButton, runsToLeft, say } from "./common.js";
 import { shareRows } from "./picker.js";
 
 const COLUMNS = [["form", "Form"], ["lemma", "Lemma"], ["upos", "UPOS"], ["xpos", "XPOS"], ["feats", "Features"]];
@@ -46,7 +46,7 @@ export class WordPanel {
     const list = make("ul", undefined, "faults");
     list.append(...word.faults.map((fault) => make("li", fault)));
     const row = make("div", undefined, "actions"), { actions } = this;
-    if (word.proposal) row.append(keyed(makeButton("Take the parser's arc", () => actions.accept(word.id)), "a"));
+    if (word.proposal) row.append(keyed(makeButton("Take the proposed arc", () => actions.accept(word.id)), "a"));
     row.append(keyed(makeButton("It is right as it is", () => actions.settle(word.id)), "r"));
     return [list, row];
   }
@@ -60,10 +60,12 @@ export class WordPanel {
 
   drawHeads(word, heads) {
     const all = heads.some(({ head }) => head === word.head) || word.head === null ? heads : [...heads, { head: word.head, probability: word.head_probability }];
-    const name = (head) => (head === 0 ? "ROOT" : this.sentence.words[head - 1].form);
+    const form = (head) => this.sentence.words[head - 1].form;
+    const isUnique = (head) => this.sentence.words.every((each) => each.id === head || each.form !== form(head));
+    const name = (head) => (head === 0 ? "ROOT" : isUnique(head) ? form(head) : `${form(head)} (${head})`);
     const rows = all.map(({ head, probability }) => ({ value: head, name: name(head), share: probability }));
     const isOwn = (head) => head === word.head, onPick = (head) => this.actions.setHead(word.id, head);
-    at("heads").replaceChildren(shareRows(rows, { isOwn, onPick, toLeft: runsToLeft(this.sentence.text), what: "Fix the head:" }));
+    at("heads").replaceChildren(shareRows(rows, { isOwn, onPick, toLeft: runsToLeft(this.sentence.text), what: "Set the head:" }));
   }
 
   arcActions(word) {
@@ -104,7 +106,7 @@ export class WordPanel {
     if (column === "feats") input.placeholder = "Case=Nom|Number=Sing";
     input.addEventListener("change", () => {
       const value = input.value.trim();
-      if (column === "form" && !value) { input.value = word.form; return; }
+      if (column === "form" && !value) { input.value = word.form; say("A word needs a form. To remove it, join it with the next.", true); return; }
       this.actions.setColumn(word.id, column, value || "_");
     });
     input.addEventListener("keydown", (event) => {
