@@ -43,6 +43,11 @@ ROWS: dict[str, tuple[dict[str, Any], int, int]] = {
     "transition": ({"parser": "transition"}, 10, 20),
     "adagrad": ({**FIRST_ORDER, "learner": "adagrad"}, 10, 20),
     "one_slack": ({**FIRST_ORDER, "learner": "one_slack", "patience": 0}, 10, 10),
+    "pegasos": (
+        {**FIRST_ORDER, "learner": "pegasos", "parameters": {"k": 2000}, "patience": 0},
+        10,
+        10,
+    ),
     "log_linear": ({**FIRST_ORDER, "learner": "log_linear", "patience": 0}, 2, 2),
     "exponentiated_gradient": (
         {**FIRST_ORDER, "learner": "exponentiated_gradient", "parameters": EG, "patience": 0},

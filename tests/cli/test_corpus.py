@@ -163,4 +163,34 @@ def test_lines_do_not_depend_on_how_they_come(parse, saved):
             process.stdin.write(text[start : start + 7].encode())
             process.stdin.flush()
         process.stdin.close()
-        assert process.stdout.read().decode() == expected
+        found = process.stdout.read().decode()
+    assert found.count("\n\n\n") == 2  # answers to empty lines
+    assert found.replace("\n\n\n", "\n\n") == expected
+
+
+@pytest.mark.parametrize("form", ["conllu", "json"])
+def test_an_empty_line_ends_the_answer(saved, form):
+    command = [
+        sys.executable,
+        "-m",
+        "arbora",
+        "parse",
+        "-",
+        "--lines",
+        "-q",
+        "-m",
+        str(saved),
+        "--format",
+        form,
+    ]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        for text, count in (("Ann calls. Bob calls the dogs.", 2), ("", 0), ("Bob helps.", 1)):
+            process.stdin.write(f"{text}\n\n" if text else "\n")
+            process.stdin.flush()
+            answer, blank = "", False
+            while (line := process.stdout.readline()) != "\n" or (form == "conllu" and answer and not blank):
+                answer += line
+                blank = line == "\n"
+            assert answer.count('"words"' if form == "json" else "# text") == count
+        process.stdin.close()
+        assert process.stdout.read() == ""

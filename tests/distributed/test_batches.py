@@ -23,6 +23,11 @@ def expected():
     return [None if text is None else [s.sentence.forms for s in model()(text)] for text in TEXTS]
 
 
+def without_missing(column):
+    """The values of a column of pandas, which may hold NaN for None."""
+    return [each if isinstance(each, str) else None for each in column]
+
+
 @pytest.mark.parametrize("probabilities", [False, True])
 def test_each_text_has_its_own_trees(probabilities):
     found = ParseBatch(model(), probabilities=probabilities).trees(TEXTS)
@@ -61,8 +66,18 @@ def test_tables_and_frames():
     assert table.column_names == ["text", "n", "trees"]
     assert table["trees"].to_pylist() == parse.trees(TEXTS)
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    (frame,) = parse.frames([pandas.DataFrame({"text": TEXTS[:6]})])
-    assert frame["trees"].tolist() == parse.trees(TEXTS[:6])
+    (frame,) = parse.frames([pandas.DataFrame({"text": TEXTS})])
+    assert without_missing(frame["trees"]) == parse.trees(TEXTS)
+    with_na = pandas.DataFrame({"text": pandas.array(TEXTS, dtype="string")})
+    assert without_missing(parse(with_na)["trees"]) == parse.trees(TEXTS)
+
+
+@pytest.mark.parametrize("bad", [5, b"Ann calls Bob.", "Ann \ud800 calls", 2.5])
+def test_a_bad_text_does_not_lose_the_batch(bad, caplog):
+    parse = ParseBatch(model())
+    found = parse.trees([TEXTS[0], bad, TEXTS[1]])
+    assert found == [*parse.trees(TEXTS[:1]), None, *parse.trees(TEXTS[1:2])]
+    assert "not parsed" in caplog.text
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -71,20 +86,20 @@ def test_ray_data_sets():
     pytest.importorskip("pandas", reason="pandas is not installed, which ray.data needs")
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     try:
-        rows = ray.data.from_items([{"text": text, "n": n} for n, text in enumerate(TEXTS[:6])])
+        rows = ray.data.from_items([{"text": text, "n": n} for n, text in enumerate(TEXTS)])
         found = rows.map_batches(ParseBatch, fn_constructor_args=[model()], batch_size=4, concurrency=1)
         trees = [row["trees"] for row in sorted(found.take_all(), key=lambda row: row["n"])]
     finally:
         ray.shutdown()
-    assert trees == ParseBatch(model()).trees(TEXTS[:6])
+    assert trees == ParseBatch(model()).trees(TEXTS)
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_hugging_face_data_sets():
     datasets = pytest.importorskip("datasets", reason="datasets is not installed")
-    rows = datasets.Dataset.from_dict({"text": TEXTS[:6]})
+    rows = datasets.Dataset.from_dict({"text": TEXTS})
     found = rows.map(ParseBatch(model()), batched=True, batch_size=4, load_from_cache_file=False)
-    assert found["trees"][:] == ParseBatch(model()).trees(TEXTS[:6])
+    assert found["trees"][:] == ParseBatch(model()).trees(TEXTS)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -101,9 +116,9 @@ def test_spark_data_frames(tmp_path, monkeypatch):
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     spark = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
     try:
-        frame = spark.createDataFrame([(n, text) for n, text in enumerate(TEXTS[:6])], "n int, text string")
+        frame = spark.createDataFrame([(n, text) for n, text in enumerate(TEXTS)], "n int, text string")
         found = frame.mapInPandas(ParseBatch(model()).frames, "n int, text string, trees string")
         trees = [row["trees"] for row in sorted(found.collect(), key=lambda row: row["n"])]
     finally:
         spark.stop()
-    assert trees == ParseBatch(model()).trees(TEXTS[:6])
+    assert trees == ParseBatch(model()).trees(TEXTS)

@@ -208,6 +208,52 @@ def test_bad_rows_do_not_lose_the_others(tmp_path):
     assert ids == ["# newdoc id = 7", "# newdoc id = rows.jsonl:4"]
 
 
+def test_a_shard_without_a_good_row_fails(tmp_path):
+    source = tmp_path / "rows.jsonl"
+    source.write_text("[\n" + '{"body": "Ann calls Bob."},\n' * 200 + "]")
+    report = parse([str(source)], tmp_path / "out", model(), pool=Pool())
+    assert (report.failed, report.bad_rows, report.done) == (1, 0, 0)
+    (line,) = (tmp_path / "out/_failed.jsonl").read_text().splitlines()
+    assert json.loads(line)["error"] == "DataError"
+
+
+def test_few_bad_rows_are_listed_and_all_are_counted(tmp_path):
+    source = tmp_path / "rows.jsonl"
+    source.write_text("[]\n" * 5000 + '{"text": "Bob helps."}\n')
+    report = parse([str(source)], tmp_path / "out", model(), pool=Pool())
+    assert (report.failed, report.bad_rows) == (0, 5000)
+    assert len((tmp_path / "out/_failed.jsonl").read_text().splitlines()) == 100
+
+
+def test_repaired_rows_are_parsed_again(tmp_path):
+    good = '{"text": "Ann calls Bob."}\n' * 40
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl").write_text(good)
+    source = tmp_path / "rows.jsonl"
+    source.write_text(good + "{\n" + good)
+    given = [str(tmp_path / name) for name in ("a.jsonl", "b.jsonl", "rows.jsonl")]
+    options = CorpusOptions(shard_size=600)
+
+    def run(**more):
+        return parse(given, tmp_path / "out", model(), options=options, pool=Pool(), **more)
+
+    assert run().bad_rows == 1
+    again = run(retry_failed=True)
+    assert (again.parsed, again.bad_rows) == (1, 1)
+    assert run().parsed == 0
+    source.write_text(good + '{"text": "Bob helps."}\n' + good)
+    with rejects(InputError, field="inputs"):
+        run()
+    repaired = run(retry_failed=True)
+    assert (repaired.bad_rows, repaired.failed, repaired.is_finished) == (0, 0, True)
+    shards = [name for name in outputs(tmp_path / "out") if name.startswith("rows")]
+    assert repaired.parsed == len(shards)
+    assert not (tmp_path / "out/_failed.jsonl").exists()
+    (tmp_path / "a.jsonl").write_text(good * 2)
+    with rejects(InputError, field="inputs"):
+        run(retry_failed=True)
+
+
 def test_shards_that_take_too_long_fail(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("Ann calls Bob. " * 20_000)
     report = parse([str(tmp_path / "a.txt")], tmp_path / "out", model(), pool=Pool(), time_limit=0.01)

@@ -138,7 +138,7 @@ def test_a_cluster_that_does_not_answer_is_an_input_error(address, monkeypatch):
         pass
 
 
-@pytest.mark.parametrize("error", [OSError("no space"), RuntimeError("timed out"), SystemExit(15)])
+@pytest.mark.parametrize("error", [OSError("no space"), RuntimeError("timed out"), SystemExit(1)])
 def test_a_cluster_that_does_not_start_is_an_error(error, monkeypatch):
     ray_is_installed()
     from arbora.distributed.ray import ClusterError
@@ -152,6 +152,28 @@ def test_a_cluster_that_does_not_start_is_an_error(error, monkeypatch):
     with pytest.raises(ClusterError, match=str(error)), open_workers("ray", Toy, 1):
         pass
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_sigterm_while_a_cluster_starts_goes_to_the_handler_of_before(monkeypatch):
+    ray_is_installed()
+    received = []
+
+    def start(**_):
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(number))  # as Ray does
+        signal.raise_signal(signal.SIGTERM)
+
+    def handle(number, _frame):
+        received.append(number)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ray.init", start)
+    before = signal.signal(signal.SIGTERM, handle)
+    try:
+        with pytest.raises(KeyboardInterrupt), open_workers("ray", Toy, 1):
+            pass
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert received == [signal.SIGTERM]
 
 
 def test_unknown_engines_are_rejected():

@@ -211,7 +211,7 @@ def weights(result):
 @pytest.mark.parametrize(
     ("options", "tolerance"),
     [
-        ({"learner": "log_linear", "parameters": {"C": 0.1}, "epochs": 3}, 1e-6),  # of float32
+        ({"learner": "log_linear", "parameters": {"C": 0.1}, "epochs": 3}, 1e-9),
         ({"learner": "one_slack", "epochs": 5}, 1e-9),
         ({"learner": "pegasos", "parameters": {"k": 16}, "epochs": 2}, 1e-9),
     ],

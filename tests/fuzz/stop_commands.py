@@ -53,7 +53,16 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "parse-threads": ("parse", "many.conllu", "-m", "graph.arbora", "-o", "out/x.conllu", "--threads", "2"),
     "parse-long": ("parse", "long.conllu", "-m", "graph.arbora", "-o", "out/x.conllu"),
     "parse-long-probabilities": ("parse", "long.conllu", "--probabilities", "-o", "out/x.conllu"),
-    "parse-long-kbest": ("parse", "long.conllu", "-m", "graph.arbora", "--kbest", "5", "-o", "out/x.conllu"),
+    "parse-long-kbest": (
+        "parse",
+        "listed.conllu",
+        "-m",
+        "graph.arbora",
+        "--kbest",
+        "5",
+        "-o",
+        "out/x.conllu",
+    ),
     "parse-doubt": ("parse", "many.conllu", "--sort", "doubt", "-o", "out/x.conllu"),
     "parse-parquet": ("parse", "many.conllu", "-o", "out/x.parquet"),
     "parse-corpus": ("parse", "text.txt", "many.conllu", "-o", "out/all", "--workers", "2"),
@@ -112,6 +121,7 @@ def make_inputs(folder: Path) -> None:
     numbered = enumerate(islice(cycle(rows), 3000), start=1)
     words = ["\t".join([str(number), *row[1:6], "_", "_", "_", "_"]) for number, row in numbered]
     (folder / "long.conllu").write_text(("\n".join(words) + "\n\n") * 50)
+    (folder / "listed.conllu").write_text(("\n".join(words[:1000]) + "\n\n") * 150)  # lists have a limit
     (folder / "text.txt").write_text(" ".join(sentence.text for sentence in some) * 400)
     write([without_tree(sentence) for sentence in some], folder / "draft.conllu")
     small = {"order": 2, "tree_bits": 12, "label_bits": 12, "folds": 2, "parameters": {"epochs": 2}}

@@ -118,16 +118,16 @@ def parse_corpus(
     if not quiet:
         say(_summary(report))
     if report.failures:
-        counts = {"part": report.failed, "row": report.bad_rows}
+        counts = {"shard": report.failed, "row": report.bad_rows}
         failed = " and ".join(counted(count, name) for name, count in counts.items() if count)
-        say(f"{failed} failed: {Path(output, FAILED)} says why; --retry-failed tries parts again")
+        say(f"{failed} failed: {Path(output, FAILED)} says why; --retry-failed tries again")
         raise typer.Exit(1)
 
 
 def _summary(report: Report) -> str:
-    done = f"{counted(report.done, 'part')} of {report.shards:,}"
+    done = f"{report.done:,} of {counted(report.shards, 'shard')}"
     before = report.done - report.parsed
-    earlier = f" ({before:,} of them before)" if before else ""
+    earlier = f" ({before:,} of them in earlier runs)" if before else ""
     speed = f", {report.words_per_second:,.0f} words/s" if report.new_words else ""
     words = f"{counted(report.sentences, 'sentence')}, {counted(report.words, 'word')}"
     return f"{done}{earlier}: {words}, in {show_seconds(report.seconds)}{speed}"

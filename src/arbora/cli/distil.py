@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -38,7 +40,7 @@ def command(
     config: options.Config = None,
     parameters: training.Parameters = None,
     epochs: training.Epochs = None,
-    threads: options.Threads = 1,
+    threads: options.AllThreads = None,
     compact: training.Compact = None,
     licence: options.Licence = None,
     attribution: options.Attribution = None,
@@ -59,6 +61,7 @@ def command(
     - `arbora distil large.arbora text.txt.gz --gold UD_English-EWT -o small.arbora --parser neural --compact`
     - `arbora distil both.arbora text.txt --gold train.conllu --dev dev.conllu -o cube.arbora --parser cube`
     """
+    threads = threads or os.cpu_count() or 1
     chosen = training.choose_treebanks(gold, dev, quiet=quiet)
     inputs = [*chosen.train, *chosen.dev, teacher, raw, config]
     not_an_input(output, [*inputs, given["vectors"], given["text"]])
@@ -70,16 +73,18 @@ def command(
     if silver.least_head and not may_be_partial:
         raise typer.BadParameter("--least-head: this parser learns from whole trees; try --loss crf")
     columns, dev_columns = chosen.read(format, chosen_config, lenient=lenient, partial=may_be_partial)
+    silver_folder = folder or f"{output}{FOLDER}"
     learn = partial(
         distil,
         load(teacher),
         raw,
         columns,
         dev_columns,
-        folder=folder or f"{output}{FOLDER}",
+        folder=silver_folder,
         config=chosen_config,
         silver=silver,
         threads=threads,
     )
-    output_to = TrainingOutput(output, compact, licence, attribution, resume, None, quiet, as_json)
+    own = TrainingOutput(output, compact, licence, attribution, resume, None, quiet, as_json)
+    output_to = replace(own, kept=f"; {silver_folder} holds what is parsed, and is used again")
     output_to.run(learn, chosen, dev_columns, threads)

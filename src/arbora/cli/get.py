@@ -17,7 +17,7 @@ from arbora.cli.data import DataOption, UrlOption, chosen_folder, open_catalogue
 from arbora.cli.train import CHECKPOINT, TrainingOutput
 from arbora.errors import DataError, DownloadError
 from arbora.storage.model_file import read_model
-from arbora.storage.models import BUNDLED, installed_models, model_path, named_models
+from arbora.storage.models import BUNDLED, model_path, named_models
 from arbora.storage.models import NAME as MODEL_NAME
 from arbora.storage.ud.folders import TREEBANK, Folder, TreebankName, installed, language_of
 from arbora.training.config import TrainConfig
@@ -32,9 +32,7 @@ OTHERWISE = 2e-3
 
 def command(
     name: str = options.argument("NAME: A language (danish, old_french), or a treebank (UD_Danish-DDT)."),
-    threads: int | None = options.option(
-        "--threads N: Number of threads. Does not change results. Default: all cores.", default=None
-    ),
+    threads: options.AllThreads = None,
     replace_it: bool = options.flag("--replace: Train the model again, even if there is one."),
     folder: DataOption = None,
     url: UrlOption = None,
@@ -53,9 +51,7 @@ def command(
     - `arbora get UD_Danish-DDT --threads 2`
     - `arbora list models`
     """
-    threads = os.cpu_count() or 1 if threads is None else threads
-    if threads < 1:
-        raise typer.BadParameter(f"--threads: expected 1 or more, got {threads}")
+    threads = threads or os.cpu_count() or 1
     model = _plain(name.removeprefix("UD_"))
     if model in BUNDLED:
         raise typer.BadParameter(f"{name} comes with Arbora: -m {model}; to train another, name a treebank")
@@ -66,6 +62,8 @@ def command(
     if target.exists() and not replace_it and not resume:
         say(f"note: {model} is installed already ({target}); --replace trains it again")
         return
+    if resume and not quiet:
+        say("continuing the interrupted training after its last finished epoch")
     treebank = _treebank(name, chosen_folder(folder), url, quiet=quiet)
     if treebank.manifest is not None and not treebank.manifest.includes_text:
         raise DataError("comes without its words; its README says where to get them", source=treebank.name)
@@ -105,6 +103,8 @@ def _treebank(name: str, data: Path, url: str | None, *, quiet: bool) -> Folder:
         remote = open_catalogue(url, lambda text: say(f"note: {text}")).repositories()
     except DownloadError:
         if not (near := _near(language, here)):
+            listed = ", ".join(sorted({_language(each) for each in here})) or "none"
+            say(f"note: languages on disk: {listed}; others need a network")
             raise
         what = f"{name}: no treebank of such a language on disk, and no network"
         raise typer.BadParameter(f"{what}; did you mean {near}?") from None
@@ -160,12 +160,13 @@ def described_model(name: str) -> dict[str, Any]:
     path = named_models()[name]
     about = read_model(path).metadata.get("about", {})
     data, dev = about.get("data", []), about.get("dev", {})
+    is_whole = not Path(f"{path}{CHECKPOINT}").exists()
     las = f", LAS with subtypes {dev['las']:.1f} on its dev set" if "las" in dev else ""
     return {
         "name": name,
-        "state": "installed" if name in installed_models() and name not in BUNDLED else "bundled",
+        "state": "bundled" if name in BUNDLED else "installed" if is_whole else "interrupted",
         "treebank": " + ".join(each["name"] for each in data),
-        "summary": f"{path.stat().st_size / 1e6:.1f} MB{las}",
+        "summary": f"{path.stat().st_size / 1e6:.1f} MB{las}" if is_whole else f"arbora get {name} continues",
         "file": str(path),
         "bytes": path.stat().st_size,
         "dev": dev,

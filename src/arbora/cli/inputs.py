@@ -74,6 +74,8 @@ class TextReader:
     """Whether MISC gets the positions of words."""
     lines: bool
     is_blank: bool = False
+    answers: bool = False
+    """Whether a blank line is an item without sentences."""
     format: ClassVar[Format] = "conllu"
     skipped: ClassVar[int] = 0
 
@@ -82,8 +84,10 @@ class TextReader:
         return name_of(self.stream)
 
     def __iter__(self) -> Iterator[Columns]:
-        for found in self.segmenter.segment_stream(read_text(self.stream), lines=self.lines):
-            yield from (_with_offsets(found) if self.offsets else found.columns).pieces()
+        pieces = read_text(self.stream)
+        for found in self.segmenter.segment_stream(pieces, lines=self.lines, blanks=self.answers):
+            columns = _with_offsets(found) if self.offsets else found.columns
+            yield from columns.pieces() if len(columns) else [columns]
 
 
 def _with_offsets(found: Segmented) -> Columns:
@@ -126,7 +130,8 @@ def open_reader(
             start = b"text"  # an empty file is a text without words
         form = "auto" if is_treebank(given, start) else "text"
     if form == "text":
-        return TextReader(source, pipeline.require_segmenter(), offsets, lines, is_blank)
+        answers = lines and given == "-"
+        return TextReader(source, pipeline.require_segmenter(), offsets, lines, is_blank, answers)
     return ColumnReader(source, format=form, lenient=lenient)
 
 

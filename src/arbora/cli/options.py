@@ -87,6 +87,11 @@ Lenient: TypeAlias = Annotated[
 ]
 Quiet: TypeAlias = Annotated[bool, option("--quiet -q: Print nothing but warnings and errors.")]
 Threads: TypeAlias = Annotated[int, typer.Option(min=1, help="Number of threads. Does not change results.")]
+AllThreads: TypeAlias = Annotated[
+    int | None,
+    typer.Option(min=1, help="Number of threads (default: all cores). Does not change results."),
+]
+"""None: all cores."""
 Workers: TypeAlias = Annotated[
     int,
     typer.Option(min=1, help="Number of workers, with --threads threads each. Does not change results."),

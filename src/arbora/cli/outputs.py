@@ -136,7 +136,8 @@ def open_sink(
     with open_output(output if drawing else results_to(output)) as stream:  # drawings are safe
 
         def put(columns: Columns) -> None:
-            stream.write(render(columns))
+            is_blank = isinstance(reader, TextReader) and reader.answers and not len(columns)
+            stream.write(b"\n" if is_blank else render(columns))
             if output == "-":
                 stream.flush()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,9 @@ def command(
     together: bool = options.flag(
         "--together: Let the workers train the parser together, too. Online learners then give another model."
     ),
+    members: int = typer.Option(
+        1, min=1, max=100, help="Train so many parsers with different seeds; the model is their ensemble."
+    ),
     compact: training.Compact = None,
     licence: options.Licence = None,
     attribution: options.Attribution = None,
@@ -84,8 +87,9 @@ def command(
     same at once; --resume then continues, and gives the same model byte for byte as an uninterrupted
     training.
 
-    With --workers, folds are trained at the same time. With --together, too, the parser learns on all
-    workers: networks, and learners of sums such as log_linear, give the model of one process; the weights of
+    With --members, several parsers are trained and joined: trees are better, and parsing is slower. With
+    --workers, folds and members are trained at the same time. With --together, too, the parser learns on all
+    workers: networks, and batch learners such as log_linear, give the model of one process; the weights of
     online learners are mixed after each epoch, which gives another model and takes about twice the epochs.
     `docs/distributed-training.md` says when it pays.
 
@@ -98,6 +102,7 @@ def command(
     - `arbora train train.conllu --dev dev.conllu -o da.arbora --parser cube`
     - `arbora train train.conllu --dev dev.conllu -o da.arbora --parser transition -p transition.beam=64`
     - `arbora train train.conllu --dev dev.conllu -o both.arbora --stack da.arbora --parser cube`
+    - `arbora train train.conllu --dev dev.conllu -o three.arbora --members 3 --workers 3`
     - `arbora train letters.conllu --dev 10% -o letters.arbora --from da.arbora`
     - `arbora train train.conllu -o da.arbora --config best.toml --compact`
     - `arbora train train.conllu --dev dev.conllu -o da.arbora --parser cube --workers 4 --together`
@@ -106,6 +111,9 @@ def command(
     pool = options.make_pool(workers, engine, address)
     if together and pool.count == 1:
         raise typer.BadParameter("--together is for several workers; add --workers N")
+    if members > 1 and (together or resume):
+        what = "--together" if together else "--resume"
+        raise typer.BadParameter(f"{what} trains one parser; omit it, or --members")
     chosen = training.choose_treebanks(files, dev, quiet=quiet, automatic=True)
     model = chosen.model_name(output)
     inputs = [*chosen.train, *chosen.dev, config, given["stack"], start]
@@ -117,8 +125,9 @@ def command(
         may_be_partial = chosen_config.learns_from_parts
     columns, dev_columns = chosen.read(format, chosen_config, lenient=lenient, partial=may_be_partial)
     on: dict[str, Any] = {"threads": threads, "pool": pool, "together": together}
-    learn = partial(train, columns, dev_columns, config=chosen_config, **on)
-    output_to = TrainingOutput(model, compact, licence, attribution, resume, plot, quiet, as_json)
+    learn = partial(train, columns, dev_columns, config=chosen_config, members=members, **on)
+    own = TrainingOutput(model, compact, licence, attribution, resume, plot, quiet, as_json)
+    output_to = replace(own, has_checkpoint=members == 1)
     output_to.run(learn, chosen, dev_columns, threads)
 
 
@@ -136,6 +145,9 @@ class TrainingOutput:
     as_json: bool
     again: str = "--resume"
     """The command that continues an interrupted training."""
+    has_checkpoint: bool = True
+    kept: str = ""
+    """What a training without a model leaves, for a message."""
 
     def run(
         self, learn: Callable[..., Trained], chosen: training.Chosen, dev: Columns | None, threads: int
@@ -147,7 +159,9 @@ class TrainingOutput:
     def _run(
         self, learn: Callable[..., Trained], chosen: training.Chosen, dev: Columns | None, threads: int
     ) -> None:
-        checkpoint = _checkpoint(self.model, resume=self.resume, quiet=self.quiet)
+        checkpoint = None
+        if self.has_checkpoint:
+            checkpoint = _checkpoint(self.model, resume=self.resume, quiet=self.quiet)
         begun = time.monotonic()
         progress = TerminalProgress(quiet=self.quiet)
         try:
@@ -155,7 +169,7 @@ class TrainingOutput:
                 trained = learn(observer=progress, checkpoint=checkpoint, resume=self.resume)
         except KeyboardInterrupt:
             is_kept = checkpoint is not None and checkpoint.exists()
-            then = f"; {self.again} continues after the last finished epoch" if is_kept else ""
+            then = f"; {self.again} continues after the last finished epoch" if is_kept else self.kept
             raise stopped(f" before there was a model{then}") from None
         rounding = None if self.compact is False else Rounding.measure(trained, dev, threads)
         is_compact = rounding is not None and (bool(self.compact) or rounding.is_cheap)

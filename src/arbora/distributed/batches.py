@@ -8,6 +8,7 @@ be sent to other machines, since its model travels as bytes.
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -23,13 +24,16 @@ from arbora.search.request import Decode
 
 FORMATS = ("conllu", "json")
 
+logger = logging.getLogger("arbora")
+
 
 class ParseBatch:
     """Adds the trees of texts to batches: `ParseBatch()({"text": ["She reads books."]})`.
 
     A batch is a mapping of columns (as of Ray and Hugging Face), a pandas data frame or a pyarrow table; the
     result is of the same kind. The new column has a string for each text: CoNLL-U, or a JSON list of
-    sentences; None for a text that is None.
+    sentences. It is None for a missing text (None, or NaN as in pandas), and for one that cannot be parsed,
+    with a warning: one bad row does not lose the batch.
     """
 
     def __init__(
@@ -75,25 +79,33 @@ class ParseBatch:
         """The same for a stream of data frames: what `mapInPandas` of Spark takes."""
         return map(self, frames)
 
-    def trees(self, texts: Sequence[str | None]) -> list[str | None]:
+    def trees(self, texts: Sequence[Any]) -> list[str | None]:
         """The trees of each text, rendered. Several short texts are parsed together. O(words)."""
-        segmenter = self.model.require_segmenter()
-        found: list[str | None] = []
-        waiting: list[Columns] = []
-        for text in texts:
-            if text is None:
-                found += [*self._parsed(waiting), None]
-                waiting = []
-                continue
-            waiting.append(segmenter.segment(text).columns)
-            if sum(each.words for each in waiting) >= PIECE:
-                found += self._parsed(waiting)
-                waiting = []
-        return found + self._parsed(waiting)
+        found: list[str | None] = [None] * len(texts)
+        waiting: dict[int, Columns] = {}
+        words = 0
+        for place, text in enumerate(texts):
+            columns = self._segmented(text)
+            if columns is not None:
+                waiting[place] = columns
+                words += columns.words
+            if waiting and (words >= PIECE or place == len(texts) - 1):
+                for own, trees in zip(waiting, self._parsed([*waiting.values()]), strict=True):
+                    found[own] = trees
+                waiting, words = {}, 0
+        return found
 
-    def _parsed(self, texts: list[Columns]) -> list[str | None]:
-        if not texts:
-            return []
+    def _segmented(self, text: Any) -> Columns | None:
+        """The words of a text; None if it is missing, or cannot be parsed."""
+        if text is None or type(text).__name__ == "NAType" or text != text:  # pandas' NA; NaN is not itself
+            return None
+        try:
+            return self.model.require_segmenter().segment(text).columns
+        except InputError as error:
+            logger.warning("a text was not parsed: %s", error)
+            return None
+
+    def _parsed(self, texts: list[Columns]) -> list[str]:
         columns = self.model.prepare(Columns.concat(texts), threads=self.request.threads)
         parser = self.model.parser
         ends = np.cumsum([0, *map(len, texts)]).tolist()

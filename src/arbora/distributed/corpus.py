@@ -11,7 +11,7 @@ number of workers.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -75,7 +75,7 @@ class Report:
         self.done += 1
         self.sentences += counts["sentences"]
         self.words += counts["words"]
-        self.bad_rows += len(counts["bad_rows"])
+        self.bad_rows += counts["bad"]
 
 
 class ShardParser:
@@ -116,8 +116,9 @@ def parse(
 
     `model`: a pipeline or the name of one; the bundled English one by default. `pool`: the workers; one
     process per core by default. A shard that takes more than `time_limit` seconds, or that cannot be
-    parsed, is recorded in `_failed.jsonl`, and the rest goes on; later runs leave it out unless
-    `retry_failed`. On a cluster, inputs and the folder must have the same paths on all machines.
+    parsed, is recorded in `_failed.jsonl`, and the rest goes on; so is a row without a text. Later runs
+    leave them out unless `retry_failed`, which also parses shards with such rows again. On a cluster, inputs
+    and the folder must have the same paths on all machines.
     """
     options, observer = options or CorpusOptions(), observer or Silent()
     if isinstance(inputs, str | os.PathLike):
@@ -136,7 +137,10 @@ def parse(
     place.open()
     try:
         outputs = place.outputs(options.ending)
-        changed = place.check_manifest(about, found, outputs)
+        journal = place.journal()
+        repaired = {name for name in outputs if retry_failed and has_bad_rows(journal, name)}
+        changed = place.check_manifest(about, found, outputs, repaired, options.ending)
+        outputs = {name for name in outputs if not any(is_shard_of(name, each) for each in changed)}
         failures = [line for line in place.failures() if "row" not in line]
         failed = {
             line["shard"]: line
@@ -144,7 +148,7 @@ def parse(
             if not any(is_shard_of(line["shard"], name) for name in changed)
         }
         report = Report(engine=pool.engine, workers=pool.count)
-        run = Run(place, observer, report, outputs, failed, retry_failed=retry_failed)
+        run = Run(place, observer, report, journal, outputs - repaired, failed, retry_failed=retry_failed)
         run.plan(count_shards(found, options.shard_size))
         left = run.left(plan_shards(found, options.shard_size))
         first = next(left, None)  # no workers are started for nothing
@@ -156,6 +160,11 @@ def parse(
     finally:
         place.remove_temporary()
         place.close()
+
+
+def has_bad_rows(journal: Mapping[str, dict[str, Any]], shard: str) -> bool:
+    """Whether rows of a shard were left out."""
+    return shard in journal and journal[shard]["bad"] > 0
 
 
 def _require_outside(folder: Path, inputs: Sequence[str], files: Iterable[Input]) -> None:
@@ -183,14 +192,14 @@ class Run:
         folder: CorpusFolder,
         observer: Observer,
         report: Report,
+        journal: dict[str, dict[str, Any]],
         outputs: set[str],
         failed: dict[str, dict[str, Any]],
         *,
         retry_failed: bool,
     ) -> None:
         self.folder, self.observer, self.report = folder, observer, report
-        self._journal = folder.journal()
-        self._outputs, self._failed = outputs, failed
+        self._journal, self._outputs, self._failed = journal, outputs, failed
         self._retried = set(self._failed) if retry_failed else set()
         self._rows: list[dict[str, Any]] = []
         self._written = 0.0

@@ -52,28 +52,40 @@ class CorpusFolder:
     # What a rerun must share
 
     def check_manifest(
-        self, about: Mapping[str, Any], inputs: Sequence[Input], outputs: Collection[str]
+        self,
+        about: Mapping[str, Any],
+        inputs: Sequence[Input],
+        outputs: Collection[str],
+        repaired: Collection[str] = (),
+        ending: str = "",
     ) -> set[str]:
         """Write or extend the manifest; return the names of inputs that have changed since they failed.
 
         `about`: the model and the options. Inputs may be added. A known input may change while it has no
-        output. InputError if the folder was made in another way.
+        output, or if one of its outputs is `repaired`; then all of them are removed. InputError if the folder
+        was made in another way.
         """
         path = self.path / MANIFEST
         known: dict[str, Any] = _read_json(path) if path.exists() else {}
         wanted = {"version": VERSION, **about}
         for name, value in wanted.items() if known else ():
             if known.get(name) != value:
-                before, now = _difference(known.get(name), value)
-                what = f"{self.path} was made with {name} {before}, this run has {now}"
+                before, now = _difference(name, known.get(name), value)
+                what = f"{self.path} was made with {before}, and this run has {now}"
                 raise InputError(f"{what}; use the same, or another folder", field=name)
         sizes: dict[str, int] = known.get("inputs", {})
         changed = [each for each in inputs if each.name in sizes and sizes[each.name] != each.size]
+        stale: list[str] = []
         for each in changed:
-            if output := next((name for name in outputs if is_shard_of(name, each.name)), None):
+            own = [name for name in outputs if is_shard_of(name, each.name)]
+            if own and not any(name in repaired for name in own):
                 what = f"{each.path} had {sizes[each.name]:,} bytes, and has {each.size:,} now"
-                advice = f"delete its outputs ({output}, ...), or parse it into another folder"
+                listed = f"{own[0]}{ending}" + (", ..." if len(own) > 1 else "")
+                advice = f"delete its outputs ({listed}), or parse it into another folder"
                 raise InputError(f"{what}; {advice}", field="inputs")
+            stale += own
+        for name in stale:
+            (self.path / f"{name}{ending}").unlink(missing_ok=True)
         if now_known := {each.name: each.size for each in inputs}:
             self._write(MANIFEST, {**wanted, "inputs": sizes | now_known})
         return {each.name for each in changed}
@@ -165,12 +177,16 @@ def _read_lines(path: Path) -> Iterator[dict[str, Any]]:
                     yield found
 
 
-def _difference(before: Any, now: Any) -> tuple[Any, Any]:
-    """Two values; for two objects, only the differences."""
+def _difference(name: str, before: Any, now: Any) -> tuple[str, str]:
+    """Two values in words; of two objects, only the entries that differ."""
     if not isinstance(before, dict) or not isinstance(now, dict):
-        return before, now
-    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
-    return {n: before.get(n) for n in names}, {n: now.get(n) for n in names}
+        return _named({name: before}), _named({name: now})
+    names = [each for each in {**before, **now} if before.get(each) != now.get(each)]
+    return _named({each: before.get(each) for each in names}), _named({each: now.get(each) for each in names})
+
+
+def _named(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
 
 
 def _locked(path: Path) -> int | None:

@@ -16,7 +16,7 @@ from typing import IO, Any, Literal, TypeAlias
 from arbora.data.columns import PIECE, Columns
 from arbora.data.treebank import ColumnReader, columns_to_conllu
 from arbora.distributed.shards import Shard, open_range, open_table
-from arbora.errors import InputError
+from arbora.errors import DataError, InputError
 from arbora.pipeline.pipeline import Pipeline
 from arbora.pipeline.segmenter import Segmenter
 from arbora.pipeline.writing import Renderer, Request, open_table_sink
@@ -27,6 +27,8 @@ CorpusFormat: TypeAlias = Literal["conllu", "json", "parquet"]
 ENDINGS: dict[CorpusFormat, str] = {"conllu": ".conllu", "json": ".jsonl", "parquet": ".parquet"}
 ROWS = 1000  # of a table that are read at once
 LONGEST_REASON = 500
+MOST_LISTED = 100
+"""Rows of a shard that are listed if they were left out; the others are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +77,10 @@ class Counts:
 
     sentences: int = 0
     words: int = 0
+    bad: int = 0
+    """Rows that were left out."""
     bad_rows: list[dict[str, Any]] = field(default_factory=list)
-    """`row`, from 0, and `reason`."""
+    """The first of them: `row`, from 0, and `reason`."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -153,6 +157,7 @@ def _documents(
     """The sentences of texts, several texts at once; each begins with the id of its row."""
     waiting: list[Columns] = []
     sentences = words = 0
+    number = -1
     for number, row in enumerate(rows):
         try:
             if isinstance(row, ValueError):
@@ -165,8 +170,9 @@ def _documents(
             place: dict[str, Any] = {"document": name, "first_number": 1 + sentences}
             found = segmenter.segment(text, lines=options.lines, **place).columns
         except ValueError as error:
-            reason = str(error)[:LONGEST_REASON]
-            counts.bad_rows.append({"row": number, "reason": reason})
+            counts.bad += 1
+            if counts.bad <= MOST_LISTED:
+                counts.bad_rows.append({"row": number, "reason": str(error)[:LONGEST_REASON]})
             continue
         sentences += len(found)
         words += found.words
@@ -174,6 +180,9 @@ def _documents(
         if words >= PIECE:
             yield Columns.concat(waiting)
             waiting, words = [], 0
+    if counts.bad and counts.bad == number + 1:
+        what = f"expected rows with a text, got {counts.bad:,} without one"
+        raise DataError(f"{what}; the first: {counts.bad_rows[0]['reason']}", source=shard.path)
     if words:
         yield Columns.concat(waiting)
 

@@ -159,18 +159,23 @@ def connect(ray: Any, address: str | None, count: int) -> None:
         options |= {"num_cpus": count, "include_dashboard": False}
     options["runtime_env"] = {"env_vars": variables}
     handler = signal.getsignal(signal.SIGTERM)
+    cause: BaseException | None = None
     try:
         _require_answer(address)
         ray.init(address=address or "local", **options)
     except (Exception, SystemExit) as error:  # if a cluster does not answer, Ray exits
-        if address is None:
-            what = f"Ray does not start on this machine: {in_words(error)}"
-            raise ClusterError(f"{what}; see its logs in /tmp/ray, or choose --engine local") from error
-        what = f"no Ray cluster answers at {address}: {in_words(error)}; start one with `ray start --head`"
-        raise InputError(what, field="address") from error
+        cause = error
     finally:
         if current_thread() is main_thread():
             signal.signal(signal.SIGTERM, handler)  # Ray has set one that exits
+    if isinstance(cause, SystemExit) and cause.code == signal.SIGTERM:
+        signal.raise_signal(signal.SIGTERM)  # for the handler that was there before
+    if cause is not None and address is None:
+        what = f"Ray does not start on this machine: {in_words(cause)}"
+        raise ClusterError(f"{what}; see its logs in /tmp/ray, or choose --engine local") from cause
+    if cause is not None:
+        what = f"no Ray cluster answers at {address}: {in_words(cause)}; start one with `ray start --head`"
+        raise InputError(what, field="address") from cause
 
 
 def _require_answer(address: str | None) -> None:

@@ -10,6 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor, distributed
 
+from arbora.errors import InputError
+
+
+THIS_MACHINE = "127.0.0.1"
+
 
 class GradientGroup:
     """One of `size` processes, numbered by `rank`; all must make the same calls in the same order."""
@@ -32,6 +37,10 @@ class GradientGroup:
     def join(self, rank: int, size: int, host: str, port: int) -> None:
         """Meet the others; returns when all have come."""
         self.rank, self.size = rank, size
+        gpus = torch.cuda.device_count() if torch.cuda.is_available() else size
+        if host == THIS_MACHINE and size > gpus:
+            what = f"expected at most one per GPU of this machine, which has {gpus}, got {size}"
+            raise InputError(f"{what}; train with fewer, or on CPUs (-p neural.device=cpu)", field="workers")
         store = self._store or distributed.TCPStore(host, port, is_master=False)
         self.choose_device()
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
@@ -55,4 +64,4 @@ def own_address() -> str:
     ray: Any = sys.modules.get("ray")
     if ray is not None and ray.is_initialized():
         return str(ray.util.get_node_ip_address())
-    return "127.0.0.1"
+    return THIS_MACHINE

@@ -118,6 +118,7 @@ class Segmenter:
         pieces: Iterable[str],
         *,
         lines: bool = False,
+        blanks: bool = False,
         longest_sentence: int = LONGEST_SENTENCE,
         document: str = "",
     ) -> Iterator[Segmented]:
@@ -126,10 +127,10 @@ class Segmenter:
         Offsets count from the start of the stream; `document` is the `# newdoc id` of the first sentence. The
         text is cut at blank lines; if there is none in a million characters, at the end of a sentence; and if
         a sentence is longer than that, anywhere. With `lines`, each line is segmented by itself, and what is
-        complete comes at once.
+        complete comes at once; with `blanks`, too, there is an empty item for each blank line.
         """
         if lines:
-            yield from self._segment_lines(pieces, longest_sentence, document)
+            yield from self._segment_lines(pieces, longest_sentence, document, blanks=blanks)
             return
         number, offset, continues = 1, 0, False
         for text, goes_on in self._cut(pieces):
@@ -190,13 +191,13 @@ class Segmenter:
         return cls(native, {name: float(value) for name, value in scores.items()})
 
     def _segment_lines(
-        self, pieces: Iterable[str], longest_sentence: int, document: str
+        self, pieces: Iterable[str], longest_sentence: int, document: str, *, blanks: bool
     ) -> Iterator[Segmented]:
         number, offset, continues, rest = 1, 0, False, ""
         for piece in chain(pieces, [None]):
             *complete, rest = [rest] if piece is None else (rest + piece).split("\n")
             found: list[Segmented] = []
-            for line in [*complete, *([rest] if piece is None else [])]:
+            for place, line in enumerate([*complete, *([rest] if piece is None else [])]):
                 if line.strip():
                     one = self.segment(
                         line,
@@ -209,6 +210,11 @@ class Segmenter:
                     number += len(one.columns)
                     found.append(one)
                     document = ""
+                elif blanks and place < len(complete):
+                    if found:
+                        yield _joined(found)
+                        found = []
+                    yield self.segment("", offset=offset)
                 continues = bool(line.strip())
                 offset += len(line) + 1
             if found:

@@ -22,7 +22,7 @@ from arbora.data.encode import filled
 from arbora.data.raw_text import has_attached_words, has_text
 from arbora.data.soft import SoftTrees
 from arbora.data.treebank import Treebank, gather
-from arbora.errors import require_threads
+from arbora.errors import InputError, require_threads, require_whole
 from arbora.parsing.parser import Parser
 from arbora.pipeline.lemmatizer import Lemmatizer, train_lemmatizer
 from arbora.pipeline.pipeline import FILLED, Pipeline, WordAnnotator
@@ -115,6 +115,7 @@ def train(
     soft: SoftTrees | None = None,
     pool: Pool | None = None,
     together: bool = False,
+    members: int = 1,
 ) -> Trained:
     """Train all parts of a model that the treebank has annotation for; evaluate on `dev` after each epoch.
 
@@ -127,9 +128,14 @@ def train(
     and keeps the best epoch so far. `segmenter` is used instead of a new one. `soft`: probabilities of the
     treebank's heads and labels, from which a neural parser learns. `pool`: workers for the folds of
     jackknifing; if `together`, they also train the parser, all at once. Some learners then find other weights
-    than in one process: docs/distributed-training.md.
+    than in one process: docs/distributed-training.md. `members`: how many parsers to train, with different
+    seeds, on the workers if there are some; the model is their ensemble.
     """
     require_threads(threads)
+    require_whole("members", members, 1, MOST_MEMBERS)
+    if members > 1 and (checkpoint is not None or together or soft is not None):
+        what = "expected 1 with a checkpoint, with `together` or with `soft`"
+        raise InputError(f"members: {what}, got {members}", field="members")
     settings = make_config(config)
     observer = observer or Silent()
     columns = gather(treebank, partial(check_treebank, partial=settings.learns_from_parts))
@@ -140,6 +146,10 @@ def train(
         dev_columns = gather(dev, check_treebank, "dev")
     settings = check(columns, dev_columns, settings, observer)
     inputs = prepare(columns, dev_columns, settings, threads, observer, segmenter, pool)
+    if members > 1:
+        from arbora.training.members import train_members  # it trains each by `train_parser`
+
+        return train_members(inputs, settings, members, threads, observer, pool)
     own: dict[str, Any] = {"resume": resume, "soft": soft, "pool": pool, "together": together}
     return train_parser(inputs, settings, threads, observer, checkpoint, **own)
 
@@ -160,6 +170,7 @@ def check(columns: Columns, dev: Columns | None, config: TrainConfig, observer: 
     return config
 
 
+MOST_MEMBERS = 100
 PREPARES = ("only", "start", "segmenter", "tagger", "lemmatizer", "folds", "seed", "vectors", "text")
 """Settings that `prepare` depends on, besides `tags_seen` and whether the recipe has clusters."""
 
@@ -269,21 +280,26 @@ def train_parser(
     together: bool = False,
 ) -> Trained:
     """Train the parser, the last part of a model; see `train`."""
-    tools, dev = inputs.tools, inputs.dev
-    clusters = tools.clusters if config.recipe.has_clusters else None
+    clusters = inputs.tools.clusters if config.recipe.has_clusters else None
     more: dict[str, Any] = {"soft": soft, "pool": pool, "together": together}
-    training = ParserTraining(inputs.train, dev, config, threads, observer, clusters, **more)
+    training = ParserTraining(inputs.train, inputs.dev, config, threads, observer, clusters, **more)
     parser, interrupted = training.run(checkpoint, resume=resume)
-    scores: Scores = parser.about["dev"]
-    reports = [*tools.reports, *parser.about["epochs"]]
+    return assembled(inputs, parser, parser.about["epochs"], threads, interrupted=interrupted)
+
+
+def assembled(
+    inputs: Inputs, parser: Parser, epochs: list[dict[str, Any]], threads: int, *, interrupted: bool
+) -> Trained:
+    """A model of a parser and the tools; `epochs`: the reports of the parser's training."""
+    tools, scores = inputs.tools, parser.about["dev"]
     pipeline = Pipeline(parser=parser, **tools.parts)
     own: Scores = {}
-    if pipeline.tagger is None and pipeline.annotator is not None and dev is not None:
-        own = annotation_scores(pipeline.annotator, dev, threads)
+    if pipeline.tagger is None and pipeline.annotator is not None and inputs.dev is not None:
+        own = annotation_scores(pipeline.annotator, inputs.dev, threads)
     pipeline.about["dev"] = {**tools.scores, **own, **scores}
     if tools.guessed_spaces:
         pipeline.about["spaces"] = "guessed"
-    return Trained(pipeline, reports, scores, interrupted, inputs.retagged)
+    return Trained(pipeline, [*tools.reports, *epochs], scores, interrupted, inputs.retagged)
 
 
 def _segmenter(
