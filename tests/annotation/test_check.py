@@ -43,6 +43,7 @@ def test_a_good_treebank_has_no_faults(small_treebank):
         (word(1) + word(2, 1, form="a\rb") + word(3, 1).replace("\t", " "), [2, 3]),
         ("# only a comment\n", [1]),
         ("\t\n" + word(1, 5), [1, 2]),
+        (word(1) + word(2, 1).replace("\tdep", "") + word(4, 1), [2, 3]),
     ],
 )
 def test_every_fault_of_a_sentence_is_listed(sentence, wanted):
@@ -56,6 +57,17 @@ def test_two_faults_of_a_line_are_both_listed():
     report = check((word(1) + word(1, "z")).encode())
     assert [fault.line for fault in report.faults] == [2, 2]
     assert len({fault.message for fault in report.faults}) == 2
+
+
+def test_repeated_names_of_sentences_are_faults():
+    text = "".join(f"# newdoc\n# sent_id = {name}\n{GOOD}" for name in ("a", "b", "a", "a"))
+    assert lines_of(text) == [10, 14]
+    assert lines_of(text.replace("sent_id = a", "sent_id: a")) == []
+
+
+def test_other_files_are_rejected_as_a_whole():
+    with rejects(DataError):
+        check(b"Some words on a line.\n" * 50)
 
 
 def test_faults_of_many_sentences_and_bad_bytes():

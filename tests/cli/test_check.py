@@ -30,4 +30,4 @@ def test_check_lists_suspicious_arcs(arbora, synthetic):
     table = arbora("check", synthetic[1], "--suspicious", "2%", "--folds", 2).stdout.splitlines()
     assert [int(row.split("\t")[0]) for row in table[1:]] == [arc["line"] for arc in arcs]
     assert arbora("check", synthetic[1], "--suspicious", "many").status == 2
-    assert arbora("check", synthetic[1], "--suspicious", "90%").status == 2
+    assert arbora("check", synthetic[1], "--suspicious", "200%").status == 2

@@ -225,6 +225,16 @@ def test_offsets_match_the_text(parse, text):
     assert "TokenRange" not in parse("-", stdin=text.encode()).stdout
 
 
+@pytest.mark.parametrize("options", [(), ("--probabilities",), ("--offsets",)])
+def test_tables_have_offsets(parse, tmp_path, options):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    text = "Ann  calls the dögs."
+    assert parse("-", *options, "-o", tmp_path / "x.parquet", stdin=text.encode()).status == 0
+    rows = parquet.read_table(tmp_path / "x.parquet").to_pylist()
+    assert [text[row["start"] : row["end"]] for row in rows] == [row["form"] for row in rows]
+    assert any("TokenRange" in (row["misc"] or "") for row in rows) == ("--offsets" in options)
+
+
 @pytest.mark.parametrize("blank", [True, False])
 def test_offsets_across_pieces(parse, monkeypatch, blank):
     gap = "\n\n" if blank else " "

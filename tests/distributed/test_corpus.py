@@ -287,6 +287,32 @@ def test_compressed_outputs(source, expected, tmp_path):
     assert found == {f"{name}.gz": data for name, data in expected.items()}
 
 
+@pytest.mark.parametrize("probabilities", [False, True])
+def test_tables_and_json_have_offsets(tmp_path, probabilities):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    from pyarrow import parquet
+
+    texts = ["Ann  calls Bob.", "The dög helps. Bob calls!"]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    (tmp_path / "a.txt").write_text(texts[0])
+    given = [str(tmp_path / name) for name in ("a.txt", "rows.jsonl")]
+    for form in ("json", "parquet"):
+        options = CorpusOptions(format=form, probabilities=probabilities)
+        parse(given, tmp_path / form, model(), options=options, pool=Pool())
+    for name, own in (("rows.jsonl", texts), ("a.txt", texts[:1])):
+        lines = (tmp_path / "json" / f"{name}.jsonl").read_text().splitlines()
+        words = [word for line in lines for word in json.loads(line)["words"]]
+        rows = parquet.read_table(tmp_path / "parquet" / f"{name}.parquet").to_pylist()
+        assert [(row["form"], row["start"], row["end"]) for row in rows] == [
+            (word["form"], word["start"], word["end"]) for word in words
+        ]
+        documents = list(dict.fromkeys(row["document"] for row in rows))
+        for row in rows:
+            text = own[documents.index(row["document"])]
+            assert text[row["start"] : row["end"]] == row["form"]
+        assert {row["misc"] for row in rows} <= {None, "SpaceAfter=No"}
+
+
 def test_json_and_parquet(source, expected, tmp_path):
     report = parse_all(source, tmp_path / "json", options=CorpusOptions(format="json", shard_size=700))
     found = outputs(tmp_path / "json")

@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeAlias
 
 from arbora.annotation.suspicious import SuspiciousArc
 from arbora.data.columns import Columns, Format, data_error, native_reader
-from arbora.data.treebank import FormatOrAuto, detect_format
-from arbora.errors import InputError, import_package, require_whole
+from arbora.data.treebank import NO_TREEBANK, FormatOrAuto, detect_format
+from arbora.errors import DataError, InputError, import_package, require_whole
 from arbora.interfaces import Roots
 from arbora.storage.files import Source, name_of, naming_errors, open_input
 
@@ -23,6 +23,8 @@ WINDOW = 16_000
 """Bytes read at once: fewer faulty sentences than the reader keeps faults."""
 MOST_FAULTS = 100
 """Of one sentence."""
+ROWS = 10
+"""Lines of words of which one must have ten columns."""
 INSTALL = "pip install 'arbora-nlp[check]'"
 LEVELS = 5
 
@@ -97,6 +99,9 @@ def check(
     known = detect_format(name, data[:WINDOW]) if format == "auto" else format
     columns, problems = _read(data, known, roots, name)
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    rows = [line for line in lines if line.strip() and not line.startswith(b"#")]
+    if len(rows) >= ROWS and not any(line.count(b"\t") == 9 for line in rows):
+        raise DataError(NO_TREEBANK, source=name)
     faults: list[Fault] = []
     bad_lines: set[int] = set()
     for problem in problems:
@@ -105,6 +110,8 @@ def check(
         faults += [_fault(each) for each in _all_problems(block, problem, known, roots)]
     if language is not None:
         faults += [each for each in _validate(data, language, level) if each.line not in bad_lines]
+    else:
+        faults += _repeated_names(columns)
     return Report(name, sorted(faults, key=lambda fault: fault.line), columns, len(problems))
 
 
@@ -127,6 +134,17 @@ def _read(data: bytes, form: Format, roots: Roots, source: str) -> tuple[Columns
 
 def _fault(problem: Problem) -> Fault:
     return Fault(problem[0], "error", "format", data_error(problem, "").what)
+
+
+def _repeated_names(columns: Columns) -> Iterator[Fault]:
+    """A fault for each `# sent_id` that an earlier sentence has."""
+    known: dict[str, int] = {}
+    for first, (comments, _, _) in zip(columns.native.sentence_lines.tolist(), columns.extras(), strict=True):
+        for line, comment in enumerate(comments, start=first):
+            name, equals, value = (part.strip() for part in comment[1:].partition("="))
+            if name == "sent_id" and equals and (before := known.setdefault(value, line)) != line:
+                what = f"expected a new sent_id, got {value[:80]}, which line {before} has"
+                yield Fault(line, "error", "format", what)
 
 
 # Repairs
@@ -186,6 +204,8 @@ def _repairs(block: Lines, place: int) -> Iterator[Lines]:
     if line.strip():
         for repair in (_clean, _without_head, _filled):
             yield _with(block, place, repair(line))
+        if line.partition(b"\t")[0].isdigit():  # its number stays, and those of other words
+            yield _with(block, place, _ten_columns(line))
         yield _renumbered(block)
         yield _renumbered(_with(block, place, _ten_columns(line)))
     yield _renumbered(block[:place] + block[place + 1 :])

@@ -24,7 +24,7 @@ def command(
         default=None,
     ),
     level: int = options.option(
-        "--level N: Of validation, as of udtools: 1 is the format, 5 the rules of the language.",
+        "--level N: Validation level of udtools: 1 is the format, 5 the rules of the language.",
         default=LEVELS,
         min=1,
         max=LEVELS,
@@ -49,7 +49,7 @@ def command(
 ) -> None:
     """Faults of the format are found in every sentence, and in each line of a sentence: a faulty line is
     repaired in memory, and reading goes on. The exit status is 1 if there are errors. Warnings of udtools and
-    suspicious arcs are no errors.
+    suspicious arcs do not count as errors.
 
     Examples:
 
@@ -58,7 +58,7 @@ def command(
     - `arbora check da.conllu --json | jq '.faults[].line'`
     """
     with options.usage_errors():
-        share = share_of(suspicious)
+        share = share_of(suspicious, "suspicious", 1.0)
     if suspicious is not None and share is None:
         raise typer.BadParameter(f"--suspicious: expected a share such as 1%, got {suspicious}")
     report = check_treebank(source, format=format, roots=roots, language=language, level=level)

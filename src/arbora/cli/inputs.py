@@ -86,15 +86,8 @@ class TextReader:
     def __iter__(self) -> Iterator[Columns]:
         pieces = read_text(self.stream)
         for found in self.segmenter.segment_stream(pieces, lines=self.lines, blanks=self.answers):
-            columns = _with_offsets(found) if self.offsets else found.columns
+            columns = found.with_offsets() if self.offsets else found.columns
             yield from columns.pieces() if len(columns) else [columns]
-
-
-def _with_offsets(found: Segmented) -> Columns:
-    """Add `TokenRange=start:end` to MISC, in characters of the text."""
-    words = zip(found.columns.texts("misc"), found.starts.tolist(), found.ends.tolist(), strict=True)
-    misc = [f"{'' if old == '_' else f'{old}|'}TokenRange={start}:{end}" for old, start, end in words]
-    return found.columns.with_column("misc", np.arange(found.columns.words, dtype=np.int32), misc)
 
 
 Watch: TypeAlias = Callable[[int], object]

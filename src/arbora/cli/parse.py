@@ -208,11 +208,13 @@ def command(
         for_treebanks = {"--retag": retag, "--keep-heads": keep_heads, "--lenient": lenient}
         _check_input(reader, for_treebanks if isinstance(reader, TextReader) else for_text)
         form = chosen_format(named, output, reader, request)
-        if isinstance(reader, TextReader) and form == "json":
-            reader.offsets = True  # JSON has them as numbers
+        is_table = named == "parquet" or (named == "auto" and is_parquet(output))
+        moves_offsets = isinstance(reader, TextReader) and not reader.offsets
+        if isinstance(reader, TextReader) and (is_table or form == "json"):
+            reader.offsets = True  # as numbers
         sink = (
-            open_table_sink(parser, output, reader.format, request)
-            if named == "parquet" or (named == "auto" and is_parquet(output))
+            open_table_sink(parser, output, reader.format, request, moves_offsets=moves_offsets)
+            if is_table
             else open_sink(parser, form, output, reader, request)
         )
         prepared = (pipelines[0].prepare(read, retag=retag, threads=threads) for read in reader)

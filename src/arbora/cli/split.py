@@ -68,7 +68,7 @@ def command(
 
 def _part_names(given: str | None, count: int) -> list[str]:
     if given is None and count not in NAMES:
-        raise typer.BadParameter(f"{count} parts: name them all, with --names a,b,...")
+        raise typer.BadParameter(f"{count} parts: name them all, such as --names a,b,c")
     names = (NAMES[count] if given is None else given).split(",")
     if len(names) != count or len(set(names)) != count or not all(name.strip() for name in names):
         raise typer.BadParameter(f"--names: expected {count} different names, one per part, got {given}")

@@ -62,6 +62,11 @@ class CorpusOptions:
         return Request(decode=self.decode, probabilities=self.probabilities)
 
     @property
+    def has_offsets(self) -> bool:
+        """Whether the output has the offsets of words as numbers."""
+        return self.format in ("json", "parquet")
+
+    @property
     def ending(self) -> str:
         """Of outputs."""
         return ENDINGS[self.format] + (".gz" if self.gzip and self.format != "parquet" else "")
@@ -100,7 +105,7 @@ def parse_shard(
     """
     counts = Counts()
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _sink(model, target, options) as put:
+    with _sink(model, target, options, moves_offsets=source.kind != "treebank") as put:
         for columns in _read(source, model, options, counts):
             for piece in columns.pieces():
                 prepared = model.prepare(piece, retag=options.retag)
@@ -113,10 +118,14 @@ def parse_shard(
 
 
 @contextmanager
-def _sink(model: Pipeline, target: Path, options: CorpusOptions) -> Iterator[Callable[[Columns], object]]:
+def _sink(
+    model: Pipeline, target: Path, options: CorpusOptions, *, moves_offsets: bool
+) -> Iterator[Callable[[Columns], object]]:
     """A function that parses pieces and writes them in the format that is wanted."""
     if options.format == "parquet":
-        with open_table_sink(model.parser, str(target), "conllu", options.request) as put:
+        with open_table_sink(
+            model.parser, str(target), "conllu", options.request, moves_offsets=moves_offsets
+        ) as put:
             yield put
         return
     render = Renderer(model.parser, options.format, "conllu", options.request)
@@ -140,7 +149,9 @@ def _read(shard: Shard, model: Pipeline, options: CorpusOptions, counts: Counts)
             pieces = model.require_segmenter().segment_stream(
                 read_text(stream), lines=options.lines, document=shard.document
             )
-            yield from (found.columns for found in pieces)
+            # Offsets count from the start of the shard.
+            has_offsets = options.has_offsets and shard.start == 0 and shard.end is None
+            yield from (found.with_offsets() if has_offsets else found.columns for found in pieces)
 
 
 Row: TypeAlias = tuple[Any, Any]
@@ -168,7 +179,8 @@ def _documents(
                 raise InputError(f"expected a text in {options.text_column!r}, got {got}")
             name = f"{shard.name}:{number}" if identifier is None else str(identifier)
             place: dict[str, Any] = {"document": name, "first_number": 1 + sentences}
-            found = segmenter.segment(text, lines=options.lines, **place).columns
+            segmented = segmenter.segment(text, lines=options.lines, **place)
+            found = segmented.with_offsets() if options.has_offsets else segmented.columns
         except ValueError as error:
             counts.bad += 1
             if counts.bad <= MOST_LISTED:

@@ -77,8 +77,9 @@ def to_polars(given: Given) -> Any:
 class ParquetWriter:
     """Writes pieces of a corpus to one Parquet file: `writer.write(columns)`; see `parquet_writer`."""
 
-    def __init__(self, file: Any) -> None:
-        self._file = file
+    def __init__(self, file: Any, *, moves_offsets: bool = False) -> None:
+        """`moves_offsets`: `TokenRange` moves from MISC to `start` and `end`."""
+        self._file, self._moves_offsets = file, moves_offsets
         self._waiting: list[Any] = []
         self._document: str | None = None
         self.sentences = 0
@@ -86,6 +87,9 @@ class ParquetWriter:
     def write(self, columns: Columns, known: Known | None = None) -> None:
         """Add a piece; a row group is written when it has enough words."""
         table, self._document = _table(columns, self.sentences, known, self._document)
+        if self._moves_offsets:
+            place = table.schema.get_field_index("misc")
+            table = table.set_column(place, "misc", _without_ranges(columns))
         self._waiting.append(table)
         self.sentences += len(columns)
         if sum(table.num_rows for table in self._waiting) >= ROWS_PER_GROUP:
@@ -100,11 +104,13 @@ class ParquetWriter:
 
 
 @contextmanager
-def parquet_writer(target: str | os.PathLike[str]) -> Iterator[ParquetWriter]:
+def parquet_writer(
+    target: str | os.PathLike[str], *, moves_offsets: bool = False
+) -> Iterator[ParquetWriter]:
     """Open a writer to a file that appears, complete, when the block ends without an error."""
     parquet, schema = _arrow("pyarrow.parquet"), _empty_table().schema
     with replacing(target) as stream, parquet.ParquetWriter(stream, schema, compression="zstd") as file:
-        writer = ParquetWriter(file)
+        writer = ParquetWriter(file, moves_offsets=moves_offsets)
         yield writer
         writer.flush()
 
@@ -205,6 +211,14 @@ def _table(columns: Columns, first: int, known: Known | None, document: str | No
         "other_lines": of_sentences(lines, pa.array(sentence, mask=numbers > 1)),
     }
     return pa.table(arrays), documents[-1]
+
+
+def _without_ranges(columns: Columns) -> Any:
+    """The column `misc` without `TokenRange`."""
+    pa = _arrow()
+    strings = [re.sub(rf"(^|\|){TOKEN_RANGE}(?![^|])", "", text) or "_" for text in columns.strings("misc")]
+    texts = pa.array([None if text == "_" else text for text in strings], type=pa.string())
+    return texts.take(pa.array(columns.ids("misc"))).dictionary_encode()
 
 
 def _misc_numbers(strings: Sequence[str], entry: str) -> Doubles:

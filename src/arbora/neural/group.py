@@ -12,7 +12,6 @@ from torch import Tensor, distributed
 
 from arbora.errors import InputError
 
-
 THIS_MACHINE = "127.0.0.1"
 
 

@@ -63,6 +63,12 @@ class Segmented:
             yield Segmented(columns, self.starts[words], self.ends[words], self.sentences[sentences])
             word, sentence = words.stop, sentences.stop
 
+    def with_offsets(self) -> Columns:
+        """The words with `TokenRange=start:end` in MISC. O(W)."""
+        words = zip(self.columns.texts("misc"), self.starts.tolist(), self.ends.tolist(), strict=True)
+        misc = [f"{'' if old == '_' else f'{old}|'}TokenRange={start}:{end}" for old, start, end in words]
+        return self.columns.with_column("misc", np.arange(self.columns.words, dtype=np.int32), misc)
+
     def placed(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """The sentences of these columns, possibly annotated since, with the offsets of their words."""
         spans = list(zip(self.starts.tolist(), self.ends.tolist(), strict=True))

@@ -117,12 +117,15 @@ class Renderer:
 
 @contextmanager
 def open_table_sink(
-    parser: Parser, output: str, read_as: Format, request: Request
+    parser: Parser, output: str, read_as: Format, request: Request, *, moves_offsets: bool = False
 ) -> Iterator[Callable[[Columns], None]]:
-    """Yield a function that parses each piece and writes it to a Parquet table."""
+    """Yield a function that parses each piece and writes it to a Parquet table.
+
+    `moves_offsets`: `TokenRange` moves from MISC to the columns `start` and `end`.
+    """
     from arbora.integrations.table import parquet_writer, pieces
 
-    with parquet_writer(output) as writer:
+    with parquet_writer(output, moves_offsets=moves_offsets) as writer:
 
         def put(columns: Columns) -> None:
             given = treebank.columns_to_conllu(columns, read_as)

@@ -227,14 +227,18 @@ def jackknife(columns: Columns, folds: int) -> Iterator[Fold]:
     yield from split(columns, part, folds)
 
 
-def share_of(text: object) -> float | None:
-    """The share given by a text such as `10%`; None if it is not a share. InputError for one over 50%."""
+def share_of(text: object, name: str = "dev", most: float = 0.5) -> float | None:
+    """The share given by a text such as `10%`; None if it is not one. InputError for one above `most`.
+
+    `name`: of the argument, for the error.
+    """
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text) if isinstance(text, str) else None
     if found is None:
         return None
     share = float(found[1]) / 100
-    if not 0 < share <= 0.5:
-        raise InputError(f"expected more than 0% and at most 50% of the treebank, got {text}", field="dev")
+    if not 0 < share <= most:
+        what = f"expected more than 0% and at most {most:.0%} of the treebank, got {text}"
+        raise InputError(what, field=name)
     return share
 
 

@@ -45,7 +45,7 @@ def load_start(path: str) -> Parser:
     parser = Pipeline.load(find_model(path)).parser
     if not isinstance(parser.search, NeuralSearch) or parser.search.scorer.needs_guide:
         what = f"expected a neural model without a guide, got {path}: {parser.search.describe()}"
-        raise InputError(what, field="start")
+        raise InputError(f"{what}; another model can be a guide: --stack {path}", field="start")
     return parser
 
 
