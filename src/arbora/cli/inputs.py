@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, ClassVar, TypeAlias, cast
 
-import numpy as np
 import typer
 
 from arbora.cli.files import existing
@@ -20,7 +19,7 @@ from arbora.data.columns import Columns, Format
 from arbora.data.treebank import ColumnReader, is_treebank
 from arbora.errors import DataError
 from arbora.pipeline.pipeline import Pipeline
-from arbora.pipeline.segmenter import Segmented, Segmenter
+from arbora.pipeline.segmenter import Segmenter
 from arbora.storage.files import PIECE, Source, is_special, name_of, open_input, read_bytes, read_text
 
 THE_TEXT = "<text>"

@@ -104,9 +104,7 @@ class ParquetWriter:
 
 
 @contextmanager
-def parquet_writer(
-    target: str | os.PathLike[str], *, moves_offsets: bool = False
-) -> Iterator[ParquetWriter]:
+def parquet_writer(target: str | os.PathLike[str], *, moves_offsets: bool = False) -> Iterator[ParquetWriter]:
     """Open a writer to a file that appears, complete, when the block ends without an error."""
     parquet, schema = _arrow("pyarrow.parquet"), _empty_table().schema
     with replacing(target) as stream, parquet.ParquetWriter(stream, schema, compression="zstd") as file:
