@@ -5,12 +5,24 @@ import math
 
 import numpy as np
 import pytest
+from errors import rejects
 from hypothesis import given
 from hypothesis import strategies as st
-from inference.helpers import KINDS, check_marginals, each_family, families, make_scores, seeded
+from inference.helpers import (
+    KINDS,
+    MODELS,
+    check_marginals,
+    each_family,
+    families,
+    make_scores,
+    random_parts,
+    right_or_refused,
+    seeded,
+)
 from oracle.enumerate_trees import enumerate_forest, is_tree
 
 from arbora import inference
+from arbora.errors import InputError
 
 SCALES = [1e-300, 1e-12, 1e-3, 1.0, 50.0, 800.0, 1e4, 1e6]
 
@@ -276,3 +288,86 @@ def test_with_large_scores_the_best_tree_has_all_probability(scale, trees, roots
         assert marginals[best.heads[1:], np.arange(1, 5)] == pytest.approx(1.0)
         drawn = inference.sample(scores, 3, trees=trees, roots=roots)
         assert all(tree.heads.tolist() == best.heads.tolist() for tree in drawn)
+
+
+def with_large_scores(array, rng, size):
+    """Some scores raised or lowered by `size`, or by a part of it."""
+    sign = rng.choice([-1, 0, 1], p=[0.5, 0.2, 0.3], size=array.shape) if rng.random() < 0.7 else -1.0
+    part = rng.random(array.shape) if rng.random() < 0.3 else 1.0
+    return array + np.where(rng.random(array.shape) < rng.choice([0.05, 0.2, 0.5]), sign * part * size, 0.0)
+
+
+@pytest.mark.parametrize("model", [(), *MODELS], ids=lambda model: "+".join(model) or "arcs")
+@pytest.mark.parametrize("seed", range(40))
+def test_queries_of_large_scores_are_right_or_refused(seed, model):
+    rng = np.random.default_rng([7, seed])
+    n, size = int(rng.integers(2, 5)), 10.0 ** rng.uniform(5, 17)
+    scores, parts = random_parts(n, model, seed)
+    scores = with_large_scores(scores, rng, size)
+    parts = {name: with_large_scores(array, rng, size) for name, array in parts.items()}
+    if rng.random() < 0.2:
+        scores[0] -= size
+    trees = "projective" if model or rng.random() < 0.5 else "nonprojective"
+    roots = str(rng.choice(["single", "multi"]))
+    options = {"trees": trees, "roots": roots, **parts}
+    forest = enumerate_forest(scores, trees, roots, **parts)
+    best = int(forest.scores.argmax())
+    rounding = 1e-6 + 4e-16 * n * size  # of the scores themselves
+    log_z = right_or_refused(inference.log_partition, scores, **options)
+    if log_z is not None:
+        assert log_z == pytest.approx(forest.log_partition, rel=1e-13, abs=rounding)
+    entropy = right_or_refused(inference.entropy, scores, **options)
+    if entropy is not None:
+        assert entropy == pytest.approx(forest.entropy, abs=min(0.01, rounding))
+    log_prob = right_or_refused(inference.log_prob, scores, forest.heads[best], **options)
+    if log_prob is not None:
+        assert log_prob == pytest.approx(float(forest.log_probabilities[best]), abs=rounding)
+    found = right_or_refused(inference.marginals, scores, **options)
+    if found is not None:
+        arcs = found.arcs if model else found
+        words = np.arange(1, n + 1)
+        assert np.allclose(arcs[:, words], forest.marginals()[:, words], rtol=0, atol=rounding)
+
+
+@pytest.mark.parametrize("trees", ["projective", "nonprojective"])
+@pytest.mark.parametrize("mask", [-1e7, -1e9, -1e11])
+def test_entropy_with_soft_masks(trees, mask):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        scores = rng.normal(size=(5, 5))
+        scores[rng.random((5, 5)) < 0.4] += mask
+        scores[0, 1:] += mask
+        forest = enumerate_forest(scores, trees, "single")
+        assert inference.entropy(scores, trees=trees) == pytest.approx(
+            forest.entropy, abs=1e-12 * abs(mask) + 1e-9
+        )
+
+
+@each_family
+def test_a_root_row_masked_far_below_the_range_is_computed(trees, roots):
+    scores = np.random.default_rng(5).normal(size=(6, 6))
+    expected = enumerate_forest(scores, trees, "single").marginals()
+    scores[0] -= 1e14  # which leaves each score two digits
+    found = inference.marginals(scores, trees=trees, roots=roots)
+    assert np.allclose(found, expected, rtol=0, atol=0.02)
+    assert inference.log_partition(scores, trees=trees, roots=roots) == pytest.approx(-1e14, rel=1e-13)
+
+
+def test_large_scores_that_cancel_in_the_best_trees_are_refused():
+    scores = np.zeros((4, 4))
+    scores[3, 2] = 4e12
+    scores[0, 1] = scores[0, 3] = -4e12
+    scores[0, 2] = 0.0
+    for query in (inference.log_partition, inference.marginals, inference.entropy):
+        with rejects(InputError, field="scores"):
+            query(scores, trees="projective", roots="multi")
+
+
+def test_second_order_scores_that_are_all_large_are_computed():
+    scores = np.random.default_rng(1).normal(size=(4, 4))
+    siblings = np.random.default_rng(2).normal(size=(4, 4, 4))
+    expected = inference.marginals(scores, siblings=siblings, trees="projective")
+    found = inference.marginals(scores, siblings=siblings - 2.0**42, trees="projective")
+    assert np.allclose(found.arcs, expected.arcs, rtol=0, atol=0.01)
+    log_z = inference.log_partition(scores, siblings=siblings - 2.0**42, trees="projective")
+    assert log_z == pytest.approx(-3 * 2.0**42, rel=1e-12)

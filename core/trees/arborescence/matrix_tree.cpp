@@ -82,11 +82,13 @@ void MatrixTree::marginals(double* out) {
     if (q.n == 0) return;
     const auto put = [&](int h, int d, double value) { out[h * static_cast<std::ptrdiff_t>(nodes) + d] = std::min(value, 1.0); };
     if (extended_) {
-        const LogPlane gradients = take_plane<LogPlane>(arena_, q.size());
+        const LogPlane gradients = take_plane<LogPlane>(arena_, q.size()), weights = take_plane<LogPlane>(arena_, q.size());
         kernels().backpropagate_extended(wide_, gradients);
+        // To the last digit those of the sum: of a large score, another exponential would lose digits that cancel between arcs.
+        kernels().exponentiate(scores_, weights, q.size());
         each_arc(q.n, [&](int h, int d) {
             const Extended gradient = gradients.at(q.cell(h, d));
-            if (!gradient.is_zero()) put(h, d, ratio(gradient * extended_exp(scores_[q.cell(h, d)]), kOne));
+            if (!gradient.is_zero()) put(h, d, ratio(gradient * weights.at(q.cell(h, d)), kOne));
         });
     } else {
         auto* gradients = arena_.take<double>(q.size());

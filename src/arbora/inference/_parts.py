@@ -117,13 +117,22 @@ class Parts:
 
         Every word has one head, so this adds the same number to all trees and changes no probability. Sums
         relative to the right tree are small: large scores do not swamp a log-probability or an entropy.
+        With exactly one root, what the scores of all roots have in common counts once: a masked row matters
+        to no other word.
         """
         own = self.own_scores(tree, labels)
         if np.any(own == -np.inf):
             return None
+        shift = np.repeat(own[None, :], len(own), axis=0)
+        roots = self.arcs[0][0, 1:]
+        roots = roots[roots > -np.inf]
+        if self.roots == _core.Roots.single and len(roots):
+            common = max(float(roots.min()), 0.0) + min(float(roots.max()), 0.0)
+            shift[:, np.asarray(tree) == 0] -= common
+            shift[0] += common
         # Ignored entries may hold anything, and a difference may fall below the range, where it forbids.
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.arcs[0] - own.reshape((1, -1, 1) if self.labelled else (1, -1))
+            return self.arcs[0] - (shift[..., None] if self.labelled else shift)
 
     def read_trees(self, heads: Any) -> list[NDArray[np.intp]]:
         """The caller's trees, one per sentence, checked."""

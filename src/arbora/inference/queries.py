@@ -160,14 +160,19 @@ def entropy(scores: NDArray[Any], **options: Unpack[Options]) -> float: ...
 @overload
 def entropy(scores: Batch, **options: Unpack[Options]) -> Doubles: ...
 def entropy(scores: Scores, **options: Unpack[Options]) -> float | Doubles:
-    """Entropy in nats of the distribution over trees: a float, or an array for a batch."""
+    """Entropy in nats of the distribution over trees: a float, or an array for a batch.
+
+    InputError if scores are so large that rounding would change it by more than 0.001.
+    """
     parts = make_parts(scores, **options)
     bests = enumerate(parts.argmax())
     # None of these is None: the best tree uses no forbidden part.
     arcs: Any = [parts.only(i).relative_to(best.heads, best.labels) for i, best in bests]
     relative = replace(parts, arcs=arcs)
     expected = [_expected_score(m, relative.only(i)) for i, m in enumerate(relative.marginals())]
-    return _number(parts, np.maximum(0.0, relative.log_partition() - np.asarray(expected)))
+    certain = [each is None for each in expected]
+    values = relative.log_partition() - np.asarray([each or 0.0 for each in expected])
+    return _number(parts, np.where(certain, 0.0, np.maximum(0.0, values)))
 
 
 @overload
@@ -295,13 +300,27 @@ def _number(parts: Parts, values: Doubles) -> float | Doubles:
     return float(values[0]) if parts.single else values
 
 
-def _expected_score(marginal: Any, one: Parts) -> float:
-    """The mean score of a tree, from the result of `marginals` and its scores."""
+def _expected_score(marginal: Any, relative: Parts) -> float | None:
+    """From the result of `marginals` and scores relative to the best tree; None if that is the only tree."""
     marginals = marginal if isinstance(marginal, Marginals) else (marginal, None, None, None)
-    given = zip(marginals, (one.arcs, *one.higher), strict=True)
+    given = zip(marginals, (relative.arcs, *relative.higher), strict=True)
     pairs = [(m, scores[0]) for m, scores in given if m is not None and scores is not None]
+    if all(np.all((m == 0.0) | (m == 1.0)) for m, _ in pairs):
+        return None  # so large scores, which cancel only nearly, do not matter
     # Parts of probability 0 may be forbidden: 0 * -inf counts 0.
-    return sum(float(np.sum(m[m > 0.0] * s[m > 0.0])) for m, s in pairs)
+    return _sum_of(np.concatenate([m[m > 0.0] * s[m > 0.0] for m, s in pairs]), "entropy")
+
+
+MOST_ROUNDING = 1e-3
+
+
+def _sum_of(terms: Doubles, query: str) -> float:
+    """The sum; InputError if large terms cancel, so that little but rounding errors would be left."""
+    if not float(np.abs(terms).sum()) * 8 * np.finfo(np.float64).eps < MOST_ROUNDING:
+        largest = np.abs(terms).max()
+        what = f"scores: {query} needs scores within about 1e11 of those of the best tree, got {largest:.3g}"
+        raise InputError(f"{what}; use -inf to forbid parts, or smaller scores")
+    return float(terms.sum())
 
 
 def _kl(p: Parts, q: Parts, best: Best) -> float:
@@ -312,7 +331,9 @@ def _kl(p: Parts, q: Parts, best: Best) -> float:
     near_p, near_q = replace(p, arcs=[p_scores]), replace(q, arcs=[q_scores])
     probabilities = near_p.marginals()[0]
     used = probabilities > 0.0
-    gain = float(np.sum(probabilities[used] * (p_scores[used] - q_scores[used])))
+    if np.any(q_scores[used] == -np.inf):
+        return float("inf")
+    gain = _sum_of(probabilities[used] * (p_scores[used] - q_scores[used]), "kl_divergence")
     return max(0.0, gain - float(near_p.log_partition()[0]) + float(near_q.log_partition()[0]))
 
 
