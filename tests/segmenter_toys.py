@@ -6,10 +6,20 @@ from arbora.data.columns import parse_text
 
 NAMES = ["Ann", "Bob", "Dr. Carl", "Mr. Dahl", "Élodie", "Fritz"]
 VERBS = ["sees", "calls", "likes", "doesn't see", "can't stand", "isn't", "won't call"]
-THINGS = ["the dog", "3.5 kg of rice", "a cat", "Bob's house", "du pain", "10,000 trees", "it", "e.g. books"]
+THINGS = [
+    "the dog",
+    "3.5 kg of rice",
+    "a cat",
+    "Bob's house",
+    "Carl's house",
+    "du pain",
+    "10,000 trees",
+    "it",
+    "e.g. books",
+]
 ENDS = [".", "!", "?", "...", ".", "."]
 SPLITS = {"doesn't": ["does", "n't"], "can't": ["ca", "n't"], "isn't": ["is", "n't"], "won't": ["wo", "n't"]}
-SPLITS |= {"Bob's": ["Bob", "'s"], "Ann's": ["Ann", "'s"], "du": ["de", "le"]}
+SPLITS |= {"Bob's": ["Bob", "'s"], "Carl's": ["Carl", "'s"], "Ann's": ["Ann", "'s"], "du": ["de", "le"]}
 
 
 def rows(token, number, space):

@@ -103,6 +103,23 @@ def test_rules_split_forms_that_training_never_saw(toy):
     ]
 
 
+def test_an_ending_that_few_split_forms_have_splits_no_others():
+    """Of dont and wont, font must not learn."""
+    split = ["1-2\t{0}nt" + "\t_" * 8, "1\t{0}" + "\t_" * 8, "2\tnt" + "\t_" * 8]
+    plain = ["1\t{0}" + "\t_" * 8]
+    few = [["do"], ["wo"]], ["front", "mont", "cat", "house"]
+    many = [["do"], ["wo"], ["ca"], ["did"], ["is"], ["was"]], ["cat", "house", "tree", "bird"]
+    unknown = {True: "hasnt", False: "font"}
+    for is_productive, (stems, others) in {False: few, True: many}.items():
+        sentences = [[row.format(*stem) for row in split] for stem in stems]
+        sentences += [[row.format(word) for row in plain] for word in others]
+        text = "\n\n".join("\n".join(sentence) for sentence in sentences * 30) + "\n\n"
+        learned = train_segmenter(parse_text(text, "conllu"), settings=SMALL)
+        found = flat(learned.segment(unknown[is_productive]))
+        assert found == (["has", "nt"] if is_productive else ["font"])
+        assert flat(learned.segment("dont")) == ["do", "nt"]
+
+
 def test_split_words_keep_their_case(toy):
     assert words(toy.segment("Ann likes DU pain. Du pain isn't it."))[0][2:4] == ["DE", "LE"]
     assert words(toy.segment("Du pain isn't it."))[0][:2] == ["De", "le"]

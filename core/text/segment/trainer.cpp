@@ -260,6 +260,9 @@ struct FormCounts {
 
 }  // namespace
 
+// Forms that a rule splits, before it may split unknown ones with the same ending: dont and wont are too few for font.
+constexpr std::int64_t kFewestForms = 3;
+
 void Trainer::learn_candidates() {
     if (model_.rules.empty()) return;
     std::map<Codes, FormCounts> forms;
@@ -292,7 +295,7 @@ void Trainer::learn_candidates() {
         std::int64_t all = 0;
         for (const auto& [rule, count] : rules) all += count;
         for (const auto& [rule, count] : rules)
-            if (rule != kPlain && count >= 2 && static_cast<double>(count) >= options_.least_precision * static_cast<double>(all))
+            if (rule != kPlain && count >= kFewestForms && static_cast<double>(count) >= options_.least_precision * static_cast<double>(all))
                 candidates.push_back({key, rule});
     }
     std::sort(candidates.begin(), candidates.end());

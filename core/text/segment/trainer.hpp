@@ -33,7 +33,7 @@ struct TrainerOptions {
     double rate = 0.1;
     double shortcut = 2e-4;        // share of exceptions that a table's answer may have
     std::int64_t least_seen = 50;  // times that two classes must have met
-    double least_precision = 0.2;  // of an ending among forms: how many of those with it are split
+    double least_precision = 0.7;  // of an ending among forms: how many of those with it are split
     std::uint64_t seed = 1;
 };
 

@@ -93,7 +93,7 @@ def train_with_reports(
         texts.append(
             varied(with_abbreviations(tokens, read_abbreviations(settings.abbreviations), chance), chance)
         )
-    limits: dict[str, Any] = {"shortcut": 2e-4, "least_seen": 50, "least_precision": 0.2}
+    limits: dict[str, Any] = {"shortcut": 2e-4, "least_seen": 50, "least_precision": 0.7}
     bits = settings.bits if isinstance(settings.bits, int) else auto_bits(columns.words)
     options: dict[str, Any] = {"bits": bits, "rate": settings.rate, "seed": settings.seed}
     trainer = _core.SegmenterTrainer(list(map(_native, texts)), **options, **limits)
