@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -264,8 +265,12 @@ def test_a_compact_model_has_nearly_the_same_trees(trained, tmp_path):
     assert np.mean(heads == trained.parser.trees(DEV)[0]) > 0.8
 
 
-def test_a_model_may_name_its_encoder(folder, tmp_path):
-    found = train(TRAIN, DEV, config=quickly(folder, embed_encoder=False, only="parser"))
+def test_a_model_may_name_its_encoder(folder, tmp_path, monkeypatch):
+    """A folder by its whole path, so that it is found from elsewhere."""
+    monkeypatch.chdir(Path(folder).parent)
+    relative = Path(folder).name
+    found = train(TRAIN, DEV, config=quickly(relative, embed_encoder=False, only="parser"))
+    monkeypatch.chdir(tmp_path)
     scorer = found.parser.search.scorer
     assert not any(name.startswith("encoder.") for name in scorer.tensors)
     found.save(tmp_path / "m.arbora")

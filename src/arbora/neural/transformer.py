@@ -64,8 +64,10 @@ class EncoderSource:
         limits = [int(getattr(config, "max_position_embeddings", 0) or LONGEST + 2) - 2]
         limits += [tokenizer.model_max_length] if tokenizer.model_max_length < 1_000_000 else []
         pieces = PieceTokenizer(backend.to_str(), max(8, min(limits)))
-        shown = Path(name).name if embedded and Path(name).is_dir() else name
-        return cls(shown, json.loads(config.to_json_string(use_diff=False)), pieces, which, embedded)
+        folder = Path(name)
+        if folder.is_dir():  # one that is needed again must be found from anywhere
+            name = folder.name if embedded else str(folder.resolve())
+        return cls(name, json.loads(config.to_json_string(use_diff=False)), pieces, which, embedded)
 
     def empty(self, device: str = "cpu") -> nn.Module:
         """The encoder with random weights; on the device `meta` with none."""
