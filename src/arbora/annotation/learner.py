@@ -134,7 +134,8 @@ def learn(
         stack=None if guide is None else path,
     )
     parser = _train(columns, config, guide)
-    parser = _train(with_likely_arcs(columns, parser), config, guide)
+    if np.any(columns.heads < 0):
+        parser = _train(with_likely_arcs(columns, parser), config, guide)
     return Pipeline(parser=parser) if start is None else replace(start, parser=parser)
 
 
