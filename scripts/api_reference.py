@@ -374,8 +374,8 @@ def page() -> str:
         "# API reference",
         "",
         "The public names of the package, each with its signature and what it is for; docstrings say more",
-        "(`help(arbora.load)`). Modules are in bold, with what `arbora` itself gives of them in brackets.",
-        "This page is written by `make api`, and a test fails where it is not up to date.",
+        "(`help(arbora.load)`). Modules are in bold; names in brackets can also be imported from `arbora`.",
+        "`make api` writes this page.",
     ]
     for heading, text, modules in SECTIONS:
         lines += ["", f"## {heading}", *(["", text] if text else [])]

@@ -38,6 +38,7 @@ def reproduce(
     data: Annotated[
         Path | None,
         typer.Option(
+            metavar="FOLDER",
             envvar="ARBORA_DATA",
             callback=_folder,
             help="Folder of treebanks, each in a folder of its own.",
@@ -50,6 +51,7 @@ def reproduce(
             "--output",
             "--out",
             "-o",
+            metavar="FOLDER",
             callback=_folder,
             help="Folder for the page, the figures and results.json, from which an interrupted study "
             "resumes. Default: reproduce/STUDY.",
@@ -59,6 +61,7 @@ def reproduce(
     languages: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="NAMES",
             help="Some languages, separated by commas; `arbora info study STUDY` lists them.",
             show_default=False,
         ),
@@ -66,6 +69,7 @@ def reproduce(
     learners: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="NAMES",
             help="Some learners, separated by commas; `arbora info study STUDY` lists them.",
             show_default=False,
         ),

@@ -195,7 +195,7 @@ def test_info_rejects_files_that_are_not_models(arbora, small_treebank):
     assert "a text file" in result.stderr
     result = arbora("info", "no.arbora")
     assert (result.status, result.stdout) == (2, "")
-    assert "no.arbora: no such file, and no kind of thing" in result.stderr
+    assert "no.arbora: no such file, model or kind" in result.stderr
 
 
 def test_a_model_on_one_screen(arbora, model, tmp_path, run_in_terminal):

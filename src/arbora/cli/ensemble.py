@@ -82,7 +82,7 @@ def command(
     if columns is not None and numbers is None:
         for model, each in zip(models, parsers, strict=True):
             if not each.is_calibrated and not quiet:
-                say(f"note: {model} was trained without --dev: its probabilities are not calibrated")
+                say(f"note: {model} is not calibrated; `arbora calibrate` fits its probabilities")
         if not quiet:
             say(f"{columns.source}: fitting weights on {counted(columns.words, 'word')}")
         numbers = fit_weights(parsers, columns, threads=threads)

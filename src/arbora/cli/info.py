@@ -49,8 +49,8 @@ class ThingOrModel(TyperGroup):
             if not is_named(args[0]) and not Path(args[0]).exists():
                 kinds = [name for name in self.commands if name != "model"]
                 raise typer.BadParameter(
-                    f"{args[0]}: no such file, and no kind of thing; expected a model (by name: "
-                    f"{', '.join(named_models())}) or one of {', '.join(kinds)}",
+                    f"{args[0]}: no such file, model or kind; expected a model "
+                    f"({', '.join(named_models())}, or a file) or a kind ({', '.join(kinds)})",
                     ctx=ctx,
                 )
             args = ["model", *args]

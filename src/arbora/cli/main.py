@@ -76,7 +76,8 @@ def run() -> None:
     except UsageError as error:
         if message := _message(error):  # empty if the verb has shown its help instead
             command = "arbora" if error.ctx is None else error.ctx.command_path
-            complain(f"{message} (see `{command} --help`)")
+            hint = "" if "see `arbora " in message else f" (see `{command} --help`)"
+            complain(f"{message}{hint}")
         sys.exit(2)
     except ArboraError as error:
         complain(f"{error}{_lenient_hint(error, arguments)}")

@@ -59,7 +59,7 @@ def with_trees(parser: Parser, columns: Columns, *, lenient: bool) -> Columns:
 
 UNCALIBRATED = (
     "has no temperature fitted on a dev set: its probabilities rank arcs, but do not say how often an arc is "
-    "correct; train with --dev"
+    "correct; `arbora calibrate` fits it to a treebank"
 )
 UNCALIBRATED_INDUCED = (
     "was learned without a treebank: its probabilities rank arcs, but are mostly far too high to say how "

@@ -72,7 +72,7 @@ def command(
         "and a comment # tree_probability."
     ),
     kbest: int | None = options.option(
-        "--kbest K: Write the K most probable trees of each.", default=None, min=1, max=MOST_TREES
+        "--kbest K: Write the K most probable trees of each sentence.", default=None, min=1, max=MOST_TREES
     ),
     decode: Decode = typer.Option(
         "argmax", help="The tree with the best score, or the one with the most expected correct heads."
@@ -93,19 +93,18 @@ def command(
     lines: bool = options.flag("--lines: Every line of raw text ends a sentence."),
     offsets: bool = options.flag("--offsets: Add the position in the raw text to MISC: TokenRange=0:3."),
     engine: str = options.option(
-        "--engine NAME: Of a corpus: where it is parsed, by processes on this machine (local) or on a Ray "
-        "cluster (ray).",
+        "--engine NAME: Where to parse a corpus. local: in processes on this machine; ray: on a Ray cluster.",
         default="local",
     ),
     workers: int | None = options.option(
         "--workers N: Of a corpus: processes or actors (default: one per core).", default=None, min=1
     ),
     address: str | None = options.option(
-        "--address ADDRESS: Of a Ray cluster that runs, or auto; default: a new one on this machine.",
+        "--address ADDRESS: Address of a running Ray cluster, or auto (default: start one on this machine).",
         default=None,
     ),
     text_column: str = options.option(
-        "--text-column NAME: Of JSON lines and tables: the field that holds the text.", default="text"
+        "--text-column NAME: The field of JSON lines and tables that holds the text.", default="text"
     ),
     id_column: str = options.option(
         "--id-column NAME: The field that holds the id of a text, which becomes `# newdoc id`.", default="id"

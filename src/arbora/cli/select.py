@@ -103,7 +103,7 @@ def command(
         treebank.write(chosen, output, layout="standard")
     if by in ("doubt", "diversity") and not quiet:
         note_on_probabilities(model or DEFAULT, pipeline.parser)
-    selected = counted(len(rows), "arc") if arcs else counted(len(numbers), "sentence")
+    selected = counted(len(rows), "arc") if arcs else f"{len(numbers):,}"
     if not quiet:
         say(f"{name}: {selected} of {counted(len(sentences), 'sentence')}")
     if sentences and not kept:

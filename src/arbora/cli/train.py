@@ -91,7 +91,7 @@ def command(
     --workers, folds and members are trained at the same time. With --together, too, the parser learns on all
     workers: networks, and batch learners such as log_linear, give the model of one process; the weights of
     online learners are mixed after each epoch, which gives another model and takes about twice the epochs.
-    `docs/distributed-training.md` says when it pays.
+    That pays for networks, and if an epoch takes minutes.
 
     Examples:
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from arbora.data.encode import numbers_of
 from arbora.errors import InputError
+from arbora.formatting import describe
 from arbora.types import Doubles, Ints, Longs
 
 KEPT = 4
@@ -120,14 +121,15 @@ class SoftTrees:
             values, shares = tensors.get(name), tensors.get(f"{name}.shares")
             shape = (int(lengths.sum()), KEPT)
             if values is None or values.dtype != np.int16 or values.shape != shape:
-                raise InputError(f"{name}: expected {shape} numbers in int16, got others")
+                raise InputError(f"{name}: expected {shape} in int16, got {describe(values)}")
             if shares is None or shares.dtype != np.float16 or shares.shape != shape:
-                raise InputError(f"{name}: expected {shape} shares in float16, got others")
+                raise InputError(f"{name}.shares: expected {shape} in float16, got {describe(shares)}")
             is_used = shares > 0
             fits = (values >= 0) & (values <= largest)
-            if not np.isfinite(shares).all() or (shares < 0).any() or (shares > 1).any():
-                raise InputError(f"{name}: expected shares of 0 to 1, got others")
-            if not fits[is_used].all():
-                raise InputError(f"{name}: expected numbers of nodes or labels, got others")
+            if not (is_share := (shares >= 0) & (shares <= 1)).all():
+                raise InputError(f"{name}.shares: expected 0 to 1, got {shares[~is_share][0]}")
+            if (wrong := is_used & ~fits).any():
+                what = "nodes of the sentence" if name == "heads" else f"labels, 0 to {largest}"
+                raise InputError(f"{name}: expected numbers of {what}, got {values[wrong][0]}")
             found.append(Likeliest(np.where(is_used, values, 0), np.array(shares)))
         return cls(found[0], found[1], names)

@@ -78,8 +78,8 @@ def measure(probabilities: Doubles | list[float], right: Bools | list[bool]) -> 
         raise InputError(f"probabilities, right: expected two lists of one length, got {p.shape}, {r.shape}")
     if not len(p):
         raise InputError("probabilities: expected at least one, got none")
-    if not np.all((p >= 0.0) & (p <= 1.0)):
-        raise InputError("probabilities: expected numbers from 0 to 1, got others")
+    if not (is_probability := (p >= 0.0) & (p <= 1.0)).all():
+        raise InputError(f"probabilities: expected numbers from 0 to 1, got {p[~is_probability][0]}")
     of_bin = np.minimum((p * BINS).astype(np.int64), BINS - 1)
     counts = np.bincount(of_bin, minlength=BINS)
     confidence, accuracy = (

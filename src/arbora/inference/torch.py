@@ -260,8 +260,9 @@ class TreeDistribution:
         if labels is not None:
             chosen = self._whole(labels, "labels")
             count = self._exact.shape[-1]
-            if bool((inside & ((chosen < 0) | (chosen >= count))).any()):
-                raise InputError(f"labels: expected 0 to {count - 1} for each word, got others")
+            wrong = chosen[inside & ((chosen < 0) | (chosen >= count))]
+            if len(wrong):
+                raise InputError(f"labels: expected 0 to {count - 1} for each word, got {int(wrong[0])}")
             shares = self._own_scores(safe[:, None], torch.where(inside, chosen, 0)[:, None])[:, 0]
             known = inside & (own > -torch.inf)
             values = values + torch.where(known, shares - torch.where(known, own, 0.0), 0.0).sum(dim=1)

@@ -237,8 +237,8 @@ class EnsembleSearch(Search):
         # Without the whole file's checksum, by which other processes would load the ensemble instead.
         files = (replace(file.within(f"{i}/", each), checksum=None) for i, each in enumerate(members))
         parsers = [Parser.from_file(each) for each in files]
-        if not {label for parser in parsers for label in parser.names.labels} <= set(names.labels):
-            raise InputError("members: expected parsers with the ensemble's labels, got others")
+        if more := {label for parser in parsers for label in parser.names.labels} - set(names.labels):
+            raise InputError(f"members: expected parsers with the ensemble's labels, got {min(more)!r}")
         weights = file.entry("weights", list) if "weights" in file.metadata else None
         return cls(parsers, names, weights)
 

@@ -241,7 +241,8 @@ class Pipeline(Reloaded):
 def load(path: str | os.PathLike[str] | None = None) -> Pipeline:
     """Load a model file, `arbora.load("da.arbora")`, or the bundled English model, `arbora.load()`.
 
-    The name of the latter is `"english"`; a file of that name comes first.
+    Names are those of `arbora list models`: `"english"`, the bundled model and the default, and the models
+    that `arbora get` has installed. A file of that name takes precedence.
     """
     return Pipeline.load(find_model(path))
 

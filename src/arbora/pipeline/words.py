@@ -134,8 +134,8 @@ class WordModel:
     def with_weights(self, file: ModelFile, name: str) -> WordModel:
         """The model with the weights of a file; ModelError or InputError if they do not fit."""
         weights = flat_weights(file, name, self.native.weight_count)
-        if not np.isfinite(weights).all():
-            raise file.error(f"tensor {name!r}: expected finite numbers, got others")
+        if not (is_finite := np.isfinite(weights)).all():
+            raise file.error(f"tensor {name!r}: expected finite numbers, got {weights[~is_finite][0]}")
         return replace(self, weights=in_memory(np.ascontiguousarray(weights)))
 
 
@@ -156,9 +156,12 @@ def read_lexicon(file: ModelFile) -> TagLexicon:
 def read_groups(file: ModelFile, name: str, tags: Sequence[str], is_label: Callable[[Any], bool]) -> Any:
     """The labels of each tag; ModelError unless there are tags, and every tag has labels."""
     groups: list[Any] = file.entry(name, list)
-    has_labels = (isinstance(group, list) and group and all(map(is_label, group)) for group in groups)
-    if not tags or len(groups) != len(tags) or not all(has_labels):
-        raise file.error(f"{name}: expected some for each tag, got others; {DAMAGED}")
+    if not tags or len(groups) != len(tags):
+        got = f"{len(groups)} lists for {len(tags)} tags"
+        raise file.error(f"{name}: expected a list of labels for each tag, got {got}; {DAMAGED}")
+    for group in groups:
+        if not isinstance(group, list) or not group or not all(map(is_label, group)):
+            raise file.error(f"{name}: expected a list of labels, got {str(group)[:80]}; {DAMAGED}")
     return groups
 
 

@@ -19,6 +19,7 @@ from arbora._core import Network, NetworkStates, apply_scripts, check_script
 from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import Batch, GuideTrees, Names
 from arbora.errors import InputError
+from arbora.formatting import describe
 from arbora.interfaces import PartKind, PartScores
 from arbora.storage.model_file import is_field
 from arbora.types import Doubles, Floats, Ints
@@ -234,7 +235,7 @@ class NetworkScorer(ABC):
             wanted["labels.weight"] = len(names.labels)
         for name, count in wanted.items():
             if name not in self.tensors or len(self.tensors[name]) != count:
-                raise InputError(f"{name}: expected {count} rows, got others")
+                raise InputError(f"{name}: expected {count} rows, got {describe(self.tensors.get(name))}")
         _ = self.native
 
 
@@ -258,7 +259,8 @@ def _restored(tensors: Mapping[str, NDArray[Any]]) -> dict[str, Floats]:
         if array.dtype == np.int8:
             fits = scales is not None and scales.dtype == np.float32 and 0 < scales.ndim < array.ndim
             if scales is None or not fits or scales.shape != array.shape[: scales.ndim]:
-                raise InputError(f"{name}: expected a scale for each row of a tensor in int8, got others")
+                got = f"{describe(scales)} for {describe(array)}"
+                raise InputError(f"{name}: expected a scale for each row of a tensor in int8, got {got}")
             found[name] = _from_bytes(array, scales)
         elif array.dtype in (np.float16, np.float32):
             if not name.endswith(SCALES):
@@ -297,8 +299,10 @@ def columns_in(
     if not fits or not all(isinstance(values, list) and values for values in given.values()):
         raise InputError(f"{name}: expected values for some of {', '.join(known)}, got {str(given)[:80]}")
     for column, values in given.items():
-        if column != "lemma" and not all(map(is_field, values)):
-            raise InputError(f"{name}: {column}: expected texts without tabs and line breaks, got others")
+        wrong = [] if column == "lemma" else [value for value in values if not is_field(value)]
+        if wrong:
+            expected = "expected texts without tabs and line breaks"
+            raise InputError(f"{name}: {column}: {expected}, got {str(wrong[0])[:80]!r}")
     ordered = [column for column in known if column in given]
     return {column: tuple(map(str, given[column])) for column in ordered}
 

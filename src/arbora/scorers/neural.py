@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -17,6 +18,7 @@ from arbora._core import Network, NetworkStates
 from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import INPUT_COLUMNS, Batch, GuideTrees, Names
 from arbora.errors import InputError
+from arbora.formatting import describe
 from arbora.scorers.network import NetworkScorer, columns_in
 from arbora.scorers.vocabulary import Vocabulary
 from arbora.storage.model_file import is_field
@@ -127,13 +129,15 @@ class NeuralScorer(NetworkScorer):
         texts = {name: _as_texts(name, tensors.get(f"{name}.text")) for name in ("words", "vectors")}
         values, scales = tensors.get("vectors.values"), tensors.get("vectors.scales")
         if values is None or scales is None or values.dtype != np.int8 or values.ndim != 2:
-            raise InputError("vectors: expected a table of int8 and its scales, got others")
+            got = f"{describe(values)} and {describe(scales)}"
+            raise InputError(f"vectors: expected a table in int8 and its scales, got {got}")
         count = len(texts["vectors"]) + 1
         if values.shape[:1] != (count,) or scales.shape != (count,) or scales.dtype != np.float32:
-            raise InputError("vectors: expected a scale and a word for each row, got others")
+            got = f"{describe(values)}, scales {describe(scales)}, {count - 1} words"
+            raise InputError(f"vectors: expected a scale in float32 and a word for each row, got {got}")
         characters = settings.get("characters")
         if not isinstance(characters, str) or len(set(characters)) < len(characters):
-            raise InputError("characters: expected distinct ones, got others")
+            raise InputError(f"characters: expected distinct characters, got {str(characters)[:80]!r}")
         guide = settings.get("guide")
         if guide is not None and not (isinstance(guide, list) and all(map(is_field, guide))):
             raise InputError(f"guide: expected labels, got {str(guide)[:80]}")
@@ -148,7 +152,7 @@ class NeuralScorer(NetworkScorer):
         if self.needs_guide:
             rows["guide"] = len(self.vocabulary.guide or ()) + 1
         if f"tag{len(counts['tags'])}" in self.tensors:
-            raise InputError("tags: expected names for each table, got fewer")
+            raise InputError(f"tags: expected names for each table, got {len(counts['tags'])} lists of names")
         super().check(names, **rows)
 
 
@@ -159,11 +163,12 @@ def _as_bytes(texts: Sequence[str]) -> NDArray[np.uint8]:
 def _as_texts(name: str, array: NDArray[Any] | None) -> tuple[str, ...]:
     """Texts, one per line; InputError unless they are distinct."""
     if array is None or array.dtype != np.uint8 or array.ndim != 1:
-        raise InputError(f"{name}: expected text, got none")
+        raise InputError(f"{name}: expected text as a list of bytes, got {describe(array)}")
     try:
         texts = tuple(array.tobytes().decode().split("\n")) if array.size else ()
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: expected UTF-8, got other bytes ({error.reason})") from None
     if len(set(texts)) < len(texts):
-        raise InputError(f"{name}: expected distinct words, got one twice")
+        twice, _ = Counter(texts).most_common(1)[0]
+        raise InputError(f"{name}: expected distinct words, got {twice[:40]!r} twice")
     return texts

@@ -40,31 +40,31 @@ class PrunerSettings(Settings):
     bits: int = table_bits(18, "log2 of the number of weights")
     rule: Rule | Literal["auto"] = parameter(
         "margin",
-        "max-marginal and tree-odds need projective trees; auto: from order 2 on tree-odds for these and "
-        "arc-odds for others, margin otherwise",
+        "which heads are kept. auto: margin for order 1; from order 2 on tree-odds for projective trees and "
+        "arc-odds for others. max-marginal and tree-odds need projective trees",
     )
     keep: int = parameter(
         12,
-        "heads per word besides the word before it, at most: of margin, and of arc-odds in sentences that "
+        "margin: the most heads per word, besides the word before it; arc-odds: the same, in sentences that "
         "would have more than 2048 arcs",
         least=1,
         most=MOST_KEPT,
     )
     within: float = parameter(
-        2.5, "of margin: keep heads whose score is this near to the best", least=0.0, below=math.inf
+        2.5, "margin: keep heads whose scores are within this distance of the best", least=0.0, below=math.inf
     )
     alpha: float = parameter(
-        0.5, "of max-marginal: 0 keeps what is above average, 1 the best tree alone", least=0.0, most=1.0
+        0.5, "max-marginal: 0 keeps arcs above the mean, 1 only those of the best tree", least=0.0, most=1.0
     )
     log_odds: float = parameter(
         5.5,
-        "distance from the best, as the log of a ratio: of tree-odds, of an arc's best tree; of arc-odds, of "
-        "the arc from the best one of its word",
+        "the log of the largest odds against a kept arc: for tree-odds, of the best tree to the best tree "
+        "with the arc; for arc-odds, of the word's best arc to the arc",
         least=0.0,
         below=math.inf,
     )
     among: int = parameter(
-        32, "of max-marginal and tree-odds: heads considered per word", least=1, most=MOST_KEPT
+        32, "max-marginal and tree-odds: heads considered per word", least=1, most=MOST_KEPT
     )
 
     def resolved(self, trees: Trees, order: int) -> PrunerSettings:

@@ -80,8 +80,12 @@ class ModelFile:
     def texts(self, name: str) -> tuple[str, ...]:
         """Return `metadata[name]`; ModelError unless it lists distinct texts that treebanks can hold."""
         texts: list[Any] = self.entry(name, list)
-        if not all(map(is_field, texts)) or len(set(texts)) < len(texts):
-            raise self.error(f"{name}: expected distinct texts without tabs and line breaks, got others")
+        seen: set[str] = set()
+        for text in texts:
+            if not is_field(text) or text in seen:
+                got = f"{str(text)[:80]!r}" + (" twice" if is_field(text) else "")
+                raise self.error(f"{name}: expected distinct texts without tabs and line breaks, got {got}")
+            seen.add(text)
         return tuple(texts)
 
     def require_kind(self, kind: str, wanted: str) -> None:

@@ -204,8 +204,9 @@ def _read_safetensors(source: str, most: int | None) -> WordVectors:
         raise error(f"tensor {name!r}: expected {len(words):,} rows, one per word, got {rows:,}")
     if not values.size:
         raise error("expected word vectors, got none; is it the right file?")
-    if not np.isfinite(values).all():
-        raise error(f"tensor {name!r}: expected finite numbers that fit into 32 bits, got others")
+    if not (is_finite := np.isfinite(values)).all():
+        got = f"{values[~is_finite][0]} in 32 bits"
+        raise error(f"tensor {name!r}: expected finite numbers that fit into 32 bits, got {got}")
     first = {word: row for row, word in reversed([*enumerate(words[: len(values)])])}
     kept = sorted(first.values())
     return WordVectors(tuple(words[row] for row in kept), values[kept])
@@ -220,7 +221,7 @@ def _words(text: str | None, listed: NDArray[Any] | None, error: Callable[[str],
         elif listed is not None and listed.dtype == np.uint8:
             words = listed.tobytes().decode().removesuffix("\n").split("\n")
     except (ValueError, RecursionError) as fault:
-        raise error(f"words: expected JSON in the metadata, or UTF-8 text, got others ({fault})") from None
+        raise error(f"words: expected JSON in the metadata, or UTF-8 text: {fault}") from None
     if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
         raise error(
             "words: expected a JSON list of texts in the metadata entry 'words', or a tensor 'words' of "

@@ -127,7 +127,7 @@ class TrainConfig(Settings):
     vectors: str | None = parameter(
         None,
         "a file of word vectors (fastText or word2vec text, .gz, or safetensors), the most frequent words "
-        "first: they tell about words that TRAIN does not have",
+        "first. They help with words that TRAIN lacks",
     )
     vector_words: int = parameter(60_000, "words of the vector table, the most frequent first", least=1)
     start: str | None = parameter(

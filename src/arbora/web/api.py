@@ -302,7 +302,7 @@ def plan_parse(request: ParseRequest, engine: Engine, limits: Limits) -> Plan[Pa
     if (request.text is None) == (request.conllu is None):
         raise Rejected(422, "bad_request", "body: expected either text or conllu, got both or neither")
     if request.k > limits.trees:
-        raise Rejected(422, "bad_request", f"k: expected at most {limits.trees}, got more")
+        raise Rejected(422, "bad_request", f"k: expected at most {limits.trees}, got {request.k}")
     notes: list[str] = []
     with parsing_errors():
         if request.text is not None:
