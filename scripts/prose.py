@@ -21,6 +21,8 @@ STYLE = tomllib.loads((ROOT / "scripts" / "prose.toml").read_text(encoding="utf-
 PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/**/*.md")
 GENERATED = ("docs/api.md",)
 CODE = re.compile(r"^```.*?^```|^<!--.*?-->", re.MULTILINE | re.DOTALL)
+CHECKED = (0, 1)
+"""Exit statuses of proselint: nothing found, something found; others are failures of its own."""
 SENTENCE_END = re.compile(r"(?<=[.!?:])[\"')*]*\s+(?=[A-Z*`(\"0-9])|\n\s*\n|\n(?=\s*(?:[-*#]|\d+\.)\s)")
 
 
@@ -80,6 +82,8 @@ def proselint(pages: list[Path]) -> Iterator[tuple[Path, int, str]]:
             "compact",
         ]
         done = subprocess.run([*command, *copies], cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode not in CHECKED or done.stderr.strip():
+            sys.exit(f"prose: proselint failed with exit status {done.returncode}: {done.stderr.strip()}")
         for line in done.stdout.splitlines():
             if match := re.match(r"(.*?):(\d+):\d+: (.*)", line):
                 yield copies[Path(match[1]).name], int(match[2]), match[3]
