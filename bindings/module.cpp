@@ -1,6 +1,8 @@
 // The native module arbora._core: one bind_<folder>.cpp per folder, listed here.
 #include <nanobind/nanobind.h>
 
+#include <new>
+
 #include "base/errors.hpp"
 
 namespace nb = nanobind;
@@ -38,6 +40,8 @@ NB_MODULE(_core, m) {
             raise("NoTreeError", e.what());
         } catch (const arbora::InputError& e) {
             raise("InputError", e.what());
+        } catch (const std::bad_alloc&) {
+            raise("OutOfMemoryError", "not enough memory; split long sentences, or use fewer threads or a smaller model");
         }
     });
     arbora::bind_interrupt(m);

@@ -313,6 +313,7 @@ class Search:
         ("width", True),
         ("limit", "many"),
         ("limit", 0),
+        ("limit", 2**31),
         ("rate", 0.0),
         ("rate", 1.0),
         ("rate", float("nan")),
@@ -338,6 +339,7 @@ def test_values_out_of_range_are_rejected_wherever_they_come_from(name, value):
 
 
 def test_values_in_range_are_accepted():
+    assert Beam(limit=2**31 - 1).limit == 2**31 - 1
     assert Beam(width=1, limit=3, rate=0.1, far=0, update="late", prior="laplace").limit == 3
     assert merge(Search(), {"limit": "7", "far": "none"}).beam == Beam(limit=7)
     assert Beam().sizes == {}

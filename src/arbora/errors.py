@@ -65,6 +65,10 @@ class NoTreeError(_FieldError):
     """The constraints (forbidden arcs, required arcs, roots) allow no tree; `field` names the sentence."""
 
 
+class OutOfMemoryError(ArboraError, MemoryError):
+    """The system has no memory left for a computation."""
+
+
 class StoppedError(ArboraError):
     """A computation was stopped because the process ends; see `arbora._core.stop_native`."""
 
@@ -134,11 +138,17 @@ def is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def require_whole(name: str, value: object, least: int, most: int | None = None) -> None:
+MOST = 2**31 - 1
+"""The largest whole number that is not a seed: counts of the core are of this size."""
+MOST_SEED = 2**63 - 1
+MOST_THREADS = 10_000
+"""Also of workers. The core starts no more threads than are useful."""
+
+
+def require_whole(name: str, value: object, least: int, most: int = MOST) -> None:
     """InputError unless it is a whole number of this range."""
-    if not is_whole(value) or value < least or (most is not None and value > most):
-        expected = f"of at least {least}" if most is None else f"in {least}..{most}"
-        raise InputError(f"{name} must be a whole number {expected}, got {value!r}")
+    if not is_whole(value) or not least <= value <= most:
+        raise InputError(f"{name} must be a whole number in {least}..{most}, got {value!r}")
 
 
 def as_utf8(name: str, text: str) -> bytes:
@@ -159,4 +169,4 @@ def import_package(name: str, install: str) -> Any:
 
 def require_threads(threads: object) -> None:
     """InputError unless it is a valid number of threads."""
-    require_whole("threads", threads, 1)
+    require_whole("threads", threads, 1, MOST_THREADS)

@@ -30,7 +30,7 @@ from operator import ge, gt, le, lt
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from arbora.errors import InputError, UnknownNameError, require_known
+from arbora.errors import MOST, InputError, UnknownNameError, require_known
 from arbora.values import NONE, MismatchError, convert, described, from_text, is_one_of, members, shown
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ class Parameter:
     help: str = ""
     above: float | None = None  # The value must be greater than this
     least: float | None = None
-    most: float | None = None
+    most: float | None = None  # None: `MOST` for whole numbers
     below: float | None = None  # The value must be less than this
     choices: tuple[str, ...] = ()
     attribute: str = ""  # Its name in Python, which may end in `_`
@@ -67,16 +67,25 @@ class Parameter:
 
     @property
     def range(self) -> str:
-        """The allowed values, in words."""
+        """The allowed values, in words, without a bound that only the computer sets."""
+        return self._range(self.most if self.most is None or self.most < MOST else None)
+
+    def _range(self, most: float | None) -> str:
         if self.choices:
             return " | ".join(self.choices)
-        bounds = " and ".join(f"{sign} {bound:.10g}" for sign, _, bound in self._bounds())
+        bounds = " and ".join(
+            f"{sign} {bound if isinstance(bound, int) else f'{bound:.10g}'}"
+            for sign, _, bound in self._bounds(most)
+        )
         words = {int: f"whole number {bounds}".strip(), float: f"number {bounds}".strip()}
         return described(self.kind, words)
 
-    def _bounds(self) -> list[tuple[str, Callable[[Any, Any], bool], float]]:
-        limits = ((">", gt, self.above), (">=", ge, self.least), ("<=", le, self.most), ("<", lt, self.below))
+    def _bounds(self, most: float | None) -> list[tuple[str, Callable[[Any, Any], bool], float]]:
+        limits = ((">", gt, self.above), (">=", ge, self.least), ("<=", le, most), ("<", lt, self.below))
         return [(sign, holds, bound) for sign, holds, bound in limits if bound is not None]
+
+    def _most(self, kind: Any) -> float | None:
+        return MOST if kind is int and self.most is None and self.below is None else self.most
 
     def accepts(self, value: object) -> bool:
         """Whether a value has the right type and lies in the range."""
@@ -92,7 +101,9 @@ class Parameter:
             if isinstance(value, bool) or not isinstance(value, int if kind is int else (int, float)):
                 return False
             is_nan = isinstance(value, float) and math.isnan(value)
-            return not is_nan and all(holds(value, bound) for _, holds, bound in self._bounds())
+            return not is_nan and all(
+                holds(value, bound) for _, holds, bound in self._bounds(self._most(kind))
+            )
         if isinstance(kind, type):
             return isinstance(value, kind)
         return True  # collections are checked when they are read from text
@@ -108,7 +119,7 @@ class Parameter:
 
     def error(self, value: object, where: str | None = None) -> InputError:
         """The error that says what was expected instead of this value."""
-        expected = f"one of {', '.join(self.choices)}" if self.choices else self.range
+        expected = f"one of {', '.join(self.choices)}" if self.choices else self._range(self._most(self.kind))
         if expected.startswith(("whole", "number")):
             expected = f"a {expected}"
         return InputError(f"expected {expected}, got {shown(value)}", field=self.name, where=where)

@@ -66,3 +66,23 @@ def test_help_is_shown_on_ascii_terminals(verb):
     shown = subprocess.run(command, env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True)
     assert (shown.returncode, shown.stderr) == (0, b"")
     assert shown.stdout.decode("ascii")
+
+
+def whole_number_options():
+    """Verb, option and a number that is too large, for every option that takes a whole number."""
+    for verb in VERBS:
+        command = make_command(verb)
+        inner = getattr(command, "commands", {})
+        for path, each in {(verb,): command, **{(verb, name): inner[name] for name in inner}}.items():
+            for option in each.params:
+                if option.metavar == "N" or option.name in ("kbest", "count", "seed", "workers", "restarts"):
+                    yield pytest.param(path, option.opts[0], id=" ".join([*path, option.opts[0]]))
+
+
+@pytest.mark.parametrize(("path", "option"), [*whole_number_options()])
+@pytest.mark.parametrize("value", [10**20, 10**400])
+def test_huge_numbers_are_errors_of_the_command_line(path, option, value, arbora):
+    result = arbora(*path, option, value)
+    assert (result.status, result.stdout) == (2, "")
+    assert f"'{option}'" in result.stderr
+    assert "Traceback" not in result.stderr

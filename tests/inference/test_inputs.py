@@ -73,12 +73,20 @@ def test_errors_name_the_argument():
         {"roots": True},
         {"roots": ["single"]},
         {"threads": 0},
+        {"threads": 2**31},
         {"threads": None},
     ],
 )
 def test_bad_options_are_rejected(query, options):
     with rejects(InputError, field=next(iter(options))):
         query(np.zeros((5, 5)), **options)
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("k", [0, 2**40, 2**80])
+def test_impossible_numbers_of_samples_are_rejected(k, replacement):
+    with rejects(InputError, field="k"):
+        inference.sample(np.zeros((3, 3)), k, replacement=replacement)
 
 
 @each_query

@@ -51,6 +51,14 @@ def test_parses_text(pipeline):
     assert pipeline(TEXT, decode="minimum-risk")[0].sentence.heads == (2, 0, 4, 2, 2)
 
 
+@pytest.mark.parametrize("threads", [0, 2**31])
+def test_impossible_numbers_of_threads_are_rejected(pipeline, threads):
+    with rejects(InputError, field="threads"):
+        pipeline(TEXT, threads=threads)
+    with rejects(InputError, field="threads"):
+        pipeline.parse([["Ann", "called"]], threads=threads)
+
+
 def test_words_have_offsets(pipeline):
     text = f"\n  {TEXT.replace(' ', '   ')}"
     for sentence in pipeline(text):

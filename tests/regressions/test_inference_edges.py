@@ -1,5 +1,8 @@
 """Faults of `arbora.inference` that were found once, each with the smallest input that shows it."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from errors import rejects
@@ -125,3 +128,23 @@ def test_answers_do_not_depend_on_what_was_asked_before(n, roots):
             if parts:
                 assert np.allclose(found.siblings.sum(axis=2), arcs, rtol=0.0, atol=1e-9)
             assert inference.log_partition(scores, **options, **parts) == expected
+
+
+HUNGRY = """
+import resource
+import numpy as np
+from arbora import errors, inference
+scores = np.zeros((4001, 4001))
+resource.setrlimit(resource.RLIMIT_AS, (int(0.8 * 2**30),) * 2)
+try:
+    inference.{query}(scores, trees="projective")
+except errors.OutOfMemoryError:
+    print("too little memory")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of address space are Linux's")
+@pytest.mark.parametrize("query", ["argmax", "log_partition", "marginals"])
+def test_too_little_memory_is_an_error_of_arbora(query):
+    done = subprocess.run([sys.executable, "-c", HUNGRY.format(query=query)], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("too little memory\n", "")

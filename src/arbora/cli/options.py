@@ -15,7 +15,7 @@ from arbora import interfaces
 from arbora.cli.files import existing, existing_model, optional, writable
 from arbora.cli.verbs import METAVARS
 from arbora.data.treebank import FormatOrAuto
-from arbora.errors import InputError
+from arbora.errors import MOST_THREADS, InputError
 from arbora.settings import Parameter, parameters_of
 from arbora.web.plots import SUFFIXES, require_matplotlib
 
@@ -86,15 +86,23 @@ Lenient: TypeAlias = Annotated[
     bool, option("--lenient: Skip malformed sentences with a warning, and count them.")
 ]
 Quiet: TypeAlias = Annotated[bool, option("--quiet -q: Print nothing but warnings and errors.")]
-Threads: TypeAlias = Annotated[int, typer.Option(min=1, help="Number of threads. Does not change results.")]
+Threads: TypeAlias = Annotated[
+    int, typer.Option(min=1, max=MOST_THREADS, help="Number of threads. Does not change results.")
+]
 AllThreads: TypeAlias = Annotated[
     int | None,
-    typer.Option(min=1, help="Number of threads (default: all cores). Does not change results."),
+    typer.Option(
+        min=1, max=MOST_THREADS, help="Number of threads (default: all cores). Does not change results."
+    ),
 ]
 """None: all cores."""
 Workers: TypeAlias = Annotated[
     int,
-    typer.Option(min=1, help="Number of workers, with --threads threads each. Does not change results."),
+    typer.Option(
+        min=1,
+        max=MOST_THREADS,
+        help="Number of workers, with --threads threads each. Does not change results.",
+    ),
 ]
 Engine: TypeAlias = Annotated[
     str,

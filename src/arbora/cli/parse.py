@@ -29,7 +29,7 @@ from arbora.data.columns import Columns
 from arbora.data.encode import EMPTY_FIELD, INPUT_COLUMNS, Batch, InputColumn, Names, filled, numbers_of
 from arbora.data.treebank import ColumnReader
 from arbora.distributed.parse_shard import CorpusOptions
-from arbora.errors import NoTreeError
+from arbora.errors import MOST_THREADS, NoTreeError
 from arbora.inference.queries import MOST_TREES
 from arbora.integrations.table import is_parquet
 from arbora.interfaces import Query
@@ -97,7 +97,10 @@ def command(
         default="local",
     ),
     workers: int | None = options.option(
-        "--workers N: Of a corpus: processes or actors (default: one per core).", default=None, min=1
+        "--workers N: Number of processes or actors for a corpus (default: one per core).",
+        default=None,
+        min=1,
+        max=MOST_THREADS,
     ),
     address: str | None = options.option(
         "--address ADDRESS: Address of a running Ray cluster, or auto (default: start one on this machine).",

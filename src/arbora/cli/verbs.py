@@ -8,7 +8,7 @@ Typer. `arbora --help` imports that function's module, so the module should be l
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -18,6 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from arbora.cli.console import stopped
+from arbora.errors import MOST_SEED, is_whole
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -136,7 +137,26 @@ def make_command(name: str) -> Any:
     group: Any = typer.main.get_command(app)
     command = group.commands[name]
     show_values_plainly(command, typer.Context(command, help_option_names=HELP))
+    bound_numbers(command)
     return command
+
+
+def bound_numbers(command: Any) -> None:
+    """Refuse whole numbers that no computation can take, whatever the option's own range is."""
+    for each in command.params:
+        each.callback = _bounded(each.callback)
+    for inner in getattr(command, "commands", {}).values():
+        bound_numbers(inner)
+
+
+def _bounded(check: Callable[..., Any] | None) -> Callable[..., Any]:
+    def callback(context: Any, parameter: Any, value: Any) -> Any:
+        if is_whole(value) and abs(value) > MOST_SEED:
+            what = f"expected a whole number of at most {MOST_SEED}, got {value}"
+            raise typer.BadParameter(what, ctx=context, param=parameter)
+        return value if check is None else check(context, parameter, value)
+
+    return callback
 
 
 def show_values_plainly(command: Any, context: typer.Context) -> None:

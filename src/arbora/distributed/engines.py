@@ -20,7 +20,7 @@ from itertools import islice
 from time import monotonic
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
-from arbora.errors import ArboraError, InputError, require_whole
+from arbora.errors import MOST_THREADS, ArboraError, InputError, require_whole
 from arbora.registry import Registry
 
 Task = TypeVar("Task")
@@ -163,7 +163,7 @@ class Pool:
 
     def __post_init__(self) -> None:
         """InputError for an unknown engine, one that is not installed, or a wrong number or address."""
-        require_whole("workers", self.count, 1)
+        require_whole("workers", self.count, 1, MOST_THREADS)
         kind: Any = engines.factory(self.engine)
         kind.require_installed()
         if self.address is not None and not kind.has_address:

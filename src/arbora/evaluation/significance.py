@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arbora.errors import InputError, require_known, require_whole
+from arbora.errors import MOST_SEED, InputError, require_known, require_whole
 from arbora.types import Longs
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _whole_numbers(name: str, given: ArrayLike) -> Longs:
 
 def _random(samples: int, seed: int) -> np.random.Generator:
     require_whole("samples", samples, 1)
-    require_whole("seed", seed, 0)
+    require_whole("seed", seed, 0, MOST_SEED)
     return np.random.default_rng(seed)
 
 

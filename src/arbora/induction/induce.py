@@ -20,7 +20,7 @@ import numpy as np
 from arbora.data.columns import Columns
 from arbora.data.encode import filled, numbers_of
 from arbora.data.treebank import Treebank, gather
-from arbora.errors import ArboraError, DataError, InputError, require_threads
+from arbora.errors import MOST_SEED, ArboraError, DataError, InputError, require_threads
 from arbora.formatting import counted
 from arbora.induction.corpus import PUNCTUATION, TagCorpus, is_word
 from arbora.induction.interfaces import Induced, Inducer, parse
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("arbora")
 
 KNOWN_RULES = {**RULES, "none": NO_RULES}
+MOST_RESTARTS = 10_000
 COMPARED = 2000  # Sentences on which restarts are compared
 SINGLE_SHARE = 0.75  # Above this share of one-word sentences, something is wrong with the text
 
@@ -61,8 +62,12 @@ class InduceConfig(Settings):
         "with lines such as `VERB -> NOUN`, or none",
     )
     longest: int = parameter(10, "words of the longest sentences to learn from, without punctuation", least=1)
-    restarts: int = parameter(1, "number of random starts; the one with the best objective is kept", least=1)
-    seed: int = parameter(0, "random seed of the first start; the same seed gives the same model", least=0)
+    restarts: int = parameter(
+        1, "number of random starts; the one with the best objective is kept", least=1, most=MOST_RESTARTS
+    )
+    seed: int = parameter(
+        0, "random seed of the first start; the same seed gives the same model", least=0, most=MOST_SEED
+    )
     only: Literal["all", "parser"] = parameter(
         "all",
         "parts to train. parser: only the parser, for input that is tagged; all: also segmenter, tagger and "

@@ -19,7 +19,7 @@ from typing import TypeAlias
 import numpy as np
 
 from arbora import _core
-from arbora.errors import InputError, require_whole
+from arbora.errors import MOST_SEED, InputError, require_whole
 from arbora.settings import Settings, parameter
 from arbora.types import Ints
 
@@ -54,7 +54,7 @@ class WordClasses:
         cls, sentences: Iterable[Sequence[str]], settings: ClassSettings | None = None, *, seed: int = 0
     ) -> WordClasses:
         """Learn classes; the first start gives frequent words their own, and others one, as [martin-1998]."""
-        require_whole("seed", seed, 0)
+        require_whole("seed", seed, 0, MOST_SEED)
         settings = settings or ClassSettings()
         classes = settings.count
         read = [list(sentence) for sentence in sentences]

@@ -38,6 +38,7 @@ from arbora.interfaces import Best
 from arbora.types import Doubles
 
 MOST_TREES = 1000  # The largest k of the k best trees
+MOST_SAMPLES = 1_000_000
 
 Answer = TypeVar("Answer")
 
@@ -220,15 +221,15 @@ def sample(
 def sample(
     scores: Scores, k: int, *, seed: int = 0, replacement: bool = True, **options: Unpack[Options]
 ) -> list[Best] | list[list[Best]]:
-    """`k` random trees, drawn exactly: a list of `Best`, or a list of such lists for a batch.
+    """`k` random trees (1 <= k <= 1,000,000), drawn exactly.
 
-    Without replacement, the trees are distinct, each drawn from the distribution over those not yet drawn;
-    fewer than `k` if there are fewer. The same seed gives the same result: give each call its own, since the
-    default is always 0.
+    A list of `Best`, or a list of such lists for a batch. Without replacement, the trees are distinct, each
+    drawn from the distribution over those not yet drawn; fewer than `k` if there are fewer. The same seed
+    gives the same result: give each call its own, since the default is always 0.
     """
     if not isinstance(replacement, bool):
         raise InputError(f"replacement must be True or False, got {replacement!r}")
-    require_whole("k", k, 1)
+    require_whole("k", k, 1, MOST_SAMPLES)
     require_whole("seed", seed, 0, 2**64 - 1)
     parts = make_parts(scores, **options)
     if replacement:

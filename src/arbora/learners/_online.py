@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import Weights
-from arbora.errors import InputError
+from arbora.errors import MOST_SEED, InputError
 from arbora.interfaces import (
     Answer,
     Callback,
@@ -235,7 +235,7 @@ class OnlineTrainer(Trainer):
     run_kind: ClassVar[type[Run]] = OnlineRun
     sharing: ClassVar[Sharing] = "mixing"
 
-    seed: int = parameter(0, "random seed of the order of examples", least=0)
+    seed: int = parameter(0, "random seed of the order of examples", least=0, most=MOST_SEED)
 
     @property
     def batch(self) -> int:

@@ -41,7 +41,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from arbora._core import Weights
-from arbora.errors import InputError
+from arbora.errors import MOST_SEED, InputError
 from arbora.interfaces import Epoch, Problem, Query
 from arbora.learners._online import Run, Sharing, State, Stored, Trainer, shuffled
 from arbora.settings import parameter
@@ -162,7 +162,7 @@ class ExponentiatedGradient(Trainer):
     run_kind = ExponentiatedGradientRun
     sharing: ClassVar[Sharing] = "dual"
 
-    seed: int = parameter(0, "random seed of the order of examples", least=0)
+    seed: int = parameter(0, "random seed of the order of examples", least=0, most=MOST_SEED)
     objective: str = parameter("margin", "what is minimized", choices=("margin", "log_linear"))
     C: float = parameter(1.0, "the weight of the sum of losses against |w|²/2", above=0.0)
     eta: float = parameter(1.0, "η·C of the first step; later ones adapt", above=0.0)

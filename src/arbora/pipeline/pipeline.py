@@ -21,7 +21,7 @@ from arbora import __version__
 from arbora.data.columns import PIECE, Columns, TextColumn, columns_of
 from arbora.data.encode import filled
 from arbora.data.sentence import Sentence
-from arbora.errors import InputError
+from arbora.errors import InputError, require_threads
 from arbora.inference.distribution import TreeDistribution
 from arbora.parsing.parsed import Parsed, make_parsed
 from arbora.parsing.parser import ParseOptions, Parser, Words, as_sentence, several
@@ -138,6 +138,7 @@ class Pipeline(Reloaded):
 
         Without `retag`, sentences with tags are unchanged, and so are lemmas, XPOS and FEATS that exist.
         """
+        require_threads(threads)
         if self.annotator is None and retag:
             raise InputError(f"{self.source} has no tagger; it was trained without one")
         if self.annotator is None or (not retag and filled(columns, "upos") == columns.words):
@@ -239,7 +240,7 @@ class Pipeline(Reloaded):
 
 
 def load(path: str | os.PathLike[str] | None = None) -> Pipeline:
-    """Load a model file, `arbora.load("da.arbora")`, or the bundled English model, `arbora.load()`.
+    """Load a model: a file, `arbora.load("da.arbora")`, or one by name, `arbora.load("danish")`.
 
     Names are those of `arbora list models`: `"english"`, the bundled model and the default, and the models
     that `arbora get` has installed. A file of that name takes precedence.

@@ -18,7 +18,7 @@ import numpy as np
 
 from arbora import _core
 from arbora.data.raw_text import RawText, Spaces, Tokens, join_tokens, raw_text, tokens_of
-from arbora.errors import DataError, InputError, as_utf8
+from arbora.errors import MOST_SEED, DataError, InputError, as_utf8
 from arbora.interfaces import Epoch
 from arbora.pipeline.segmenter import Segmenter
 from arbora.pipeline.words import auto_bits
@@ -59,7 +59,7 @@ class SegmenterSettings(Settings):
         "", "a file of abbreviations that are followed by more of the sentence, one per line"
     )
     spaces: Spaces = parameter("auto", "spaces: from the treebank or guessed; see `arbora.data.raw_text`")
-    seed: int = parameter(1, "random seed", least=0, most=2**63 - 1)
+    seed: int = parameter(1, "random seed", least=0, most=MOST_SEED)
 
 
 def train_segmenter(

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from arbora.costs import COST, TreeCost
 from arbora.data.projectivize import Encoding
-from arbora.errors import InputError, UnknownNameError
+from arbora.errors import MOST_SEED, InputError, UnknownNameError
 from arbora.interfaces import Learner, Roots, Trees
 from arbora.learners.stage import Which
 from arbora.neural.settings import NeuralSettings
@@ -150,7 +150,7 @@ class TrainConfig(Settings):
     patience: int | Literal["auto"] = parameter(
         "auto", "stop if dev has not improved for this many epochs; 0: never; auto: 4, neural 20", least=0
     )
-    seed: int = parameter(0, "random seed; the same seed gives the same model", least=0)
+    seed: int = parameter(0, "random seed; the same seed gives the same model", least=0, most=MOST_SEED)
     only: Literal["all", "parser"] = parameter(
         "all",
         "parts to train. parser: only the parser, for input that is tagged; all: also segmenter, tagger and "
