@@ -41,6 +41,10 @@ inline constexpr std::array<std::string_view, column_count> column_names = {
 
 inline constexpr std::size_t deprel_column = 5;  // among the text columns
 
+// UPOS, XPOS and DEPREL are names from a small set. A long one is damage, and models would compare it with every word.
+inline constexpr std::size_t most_name_bytes = 1000;
+inline bool is_name_column(int column) { return column == 3 || column == 4 || column == 7; }
+
 // Whether a column can hold this text: it is not empty and has no tab or line break.
 inline bool is_field(std::string_view text) { return !text.empty() && text.find_first_of("\t\n\r") == std::string_view::npos; }
 

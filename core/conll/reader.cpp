@@ -183,6 +183,19 @@ bool Reader::check_columns(std::string_view text, const Tabs& tabs) {
     return true;
 }
 
+bool Reader::check_names(std::string_view text, const Tabs& tabs) {
+    for (std::size_t c = 0; c < text_column_count; ++c) {
+        const std::size_t bytes = field(text, tabs, text_columns[c]).size();
+        if (is_name_column(text_columns[c]) && bytes > most_name_bytes) return name_too_long(c, bytes);
+    }
+    return true;
+}
+
+bool Reader::name_too_long(std::size_t text_column, std::size_t bytes) {
+    const std::string name(column_names[static_cast<std::size_t>(text_columns[text_column])]);
+    return fail(name + " too long", "at most " + std::to_string(most_name_bytes) + " bytes", std::to_string(bytes));
+}
+
 bool Reader::read_row(std::string_view text, const Tabs& tabs) {
     if (!check_columns(text, tabs)) return false;
     now_.started = true;
@@ -203,6 +216,7 @@ bool Reader::bad_id(std::string_view id) {
 
 bool Reader::read_word(std::string_view id, std::string_view text, const Tabs& tabs) {
     if (parse_number(id) != now_.words + 1) return bad_id(id);
+    if (text.size() > most_name_bytes && !check_names(text, tabs)) return false;
     const std::string_view head = field(text, tabs, head_column);
     const bool given = head != "_";
     const std::int32_t number = given ? parse_number(head) : no_head;
@@ -285,7 +299,9 @@ void Reader::read_arrays(Columns given) {
         if (given.ids[c].size() != words)
             reject(column_names[static_cast<std::size_t>(text_columns[c])], ": expected one text per word");
         std::vector<bool> bad_strings(given.tables[c].size());
-        for (std::size_t i = 0; i < bad_strings.size(); ++i) bad_strings[i] = !is_field(given.tables[c][i]);
+        const std::size_t most = is_name_column(text_columns[c]) ? most_name_bytes : std::string_view::npos;
+        for (std::size_t i = 0; i < bad_strings.size(); ++i)
+            bad_strings[i] = !is_field(given.tables[c][i]) || given.tables[c][i].size() > most;
         if (std::find(bad_strings.begin(), bad_strings.end(), true) == bad_strings.end()) continue;
         for (std::size_t w = 0; w < words; ++w)
             if (bad_strings[static_cast<std::size_t>(given.ids[c][w])]) bad_words[w] = true;
@@ -339,6 +355,7 @@ bool Reader::check_field(const Columns& given, std::size_t word) {
         const std::string name(column_names[static_cast<std::size_t>(text_columns[c])]);
         if (text.empty()) return fail("empty " + name + " column", "a value, or _ for none", "nothing");
         if (!is_field(text)) return fail("tab or line break in the " + name + " column", "text without them", quote(text));
+        if (is_name_column(text_columns[c]) && text.size() > most_name_bytes) return name_too_long(c, text.size());
     }
     return true;
 }

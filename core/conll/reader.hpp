@@ -4,7 +4,7 @@
 // the rest and calls again with more. A sentence is whole when its blank lines are complete (something else, or the end, follows).
 // Memory: one piece, plus the sentences that the caller has not taken yet. O(bytes) time.
 //
-// Checks: ten non-empty columns; ids 1, 2, 3, ... with multiword ranges and empty nodes in their places; heads within the sentence,
+// Checks: ten non-empty columns; short tags and labels; ids 1, 2, 3, ... with multiword ranges and empty nodes in their places; heads within the sentence,
 // without cycles, with one root if required; UTF-8; comments before the words only; one kind of line ending per sentence and no
 // stray carriage return. Keeps: a byte order mark, extra blank lines, a missing last blank line or newline.
 #pragma once
@@ -75,6 +75,8 @@ private:
     bool check_ending(Ending ending);
     bool check_text(std::string_view text, const Tabs& tabs);
     bool check_columns(std::string_view text, const Tabs& tabs);
+    bool check_names(std::string_view text, const Tabs& tabs);
+    bool name_too_long(std::size_t text_column, std::size_t bytes);
     bool check_sentence();
     void end_sentence(bool final_newline, std::int64_t blank_lines);
     void end_of_file();

@@ -156,6 +156,12 @@ TEST(conll_faults_of_lines) {
     CHECK(fault(lines({row("1", "0"), "  ", ""})) == "2: white space on a line of its own");
     CHECK(fault(lines({row("1", "0", "")})) == "1: empty FORM column");
     CHECK(fault(lines({row("1", "")})) == "1: empty HEAD column");
+    CHECK(fault(lines({row("1", "0", std::string(5000, 'w'))})).empty());
+    const std::string most(most_name_bytes, 'X'), rest = "\t_\t0\tdep\t_\t_";
+    CHECK(fault("1\tw\t_\t" + most + "\t" + most + rest).empty());
+    CHECK(fault("1\tw\t_\t" + most + "X\t_" + rest) == "1: UPOS too long");
+    CHECK(fault("1\tw\t_\t_\t" + most + "X" + rest) == "1: XPOS too long");
+    CHECK(fault("1\tw\t_\t_\t_\t_\t0\t" + most + "X\t_\t_") == "1: DEPREL too long");
     CHECK(fault(lines({row("1", "0"), "# late"})) == "2: comment inside a sentence");
     CHECK(fault(lines({row("1", "0", "a\rb")})) == "1: carriage return inside a line");
     CHECK(fault(row("1", "0") + "\r") == "1: carriage return inside a line");

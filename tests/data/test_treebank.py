@@ -101,6 +101,8 @@ FAULTS = {
     "roots": (ROW.format(1, 0) + ROW.format(2, 0), 2),
     "utf8": (b"# \xff\n" + GOOD.encode(), 1),
     "empty": (GOOD.replace("w", ""), 1),
+    "tag": (GOOD.replace("N", "N" * 1001), 1),
+    "label": (GOOD + GOOD.replace("dep", "d" * 1001), 3),
     "carriage": (GOOD.replace("w", "w\rw"), 1),
 }
 
@@ -114,7 +116,7 @@ def test_errors_name_the_file_and_the_line(name, tmp_path):
     reader = treebank.read(path, roots="single")
     assert len(next(reader)) == 1
     with rejects(DataError, source=str(path), line=line + 2) as caught:
-        next(reader)
+        list(reader)
     assert str(caught.value).startswith(f"{path}:{line + 2}: ")
 
 
