@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
+from arbora.cli.console import STOPPING
 from arbora.cli.main import run
 from arbora.data import treebank
 from arbora.data.synthetic import generate
@@ -29,7 +30,7 @@ def arbora(monkeypatch, capfd):
     def call(*arguments: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["arbora", *map(str, arguments)])
         capfd.readouterr()
-        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        handlers = {number: signal.getsignal(number) for number in STOPPING}
         with pytest.raises(SystemExit) as exited:
             run()
         for number, handler in handlers.items():

@@ -9,6 +9,7 @@ from arbora.data.treebank import ColumnReader
 from arbora.parsing.calibration import fit_temperatures
 from arbora.pipeline.pipeline import load
 from arbora.search.request import Temperatures
+from arbora.storage.locks import locked
 from arbora.storage.model_file import read_model
 
 
@@ -48,6 +49,13 @@ def test_the_table_and_the_note(arbora, overconfident, synthetic, tmp_path):
     assert result.status == 0
     assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == ["before", "after"]
     assert "note: 4 sentences" in result.stderr
+
+
+def test_models_that_are_being_written_are_not_replaced(arbora, overconfident, synthetic, tmp_path):
+    target = tmp_path / "new.arbora"
+    with locked(target):
+        assert arbora("calibrate", overconfident, synthetic[1], "-o", target).status == 1
+    assert not target.exists()
 
 
 def test_what_cannot_be_calibrated(arbora, overconfident, synthetic, tmp_path):

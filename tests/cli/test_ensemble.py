@@ -8,6 +8,7 @@ from arbora.data.treebank import ColumnReader
 from arbora.parsing.ensemble_weights import fit_weights
 from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import load
+from arbora.storage.locks import locked
 from arbora.training import train
 
 
@@ -55,6 +56,13 @@ def test_a_better_tagger_is_noted(arbora, tagging, synthetic, tmp_path):
     options = ("--dev", synthetic[1], "--retag", "-o", tmp_path / "both.arbora")
     assert "tags better" in arbora("ensemble", tmp_path / "poor", tagging, *options).stderr
     assert "tags better" not in arbora("ensemble", tagging, tmp_path / "poor", *options).stderr
+
+
+def test_models_that_are_being_written_are_not_replaced(arbora, model, tagging, synthetic, tmp_path):
+    both = tmp_path / "both.arbora"
+    with locked(both):
+        assert arbora("ensemble", tagging, model, "--dev", synthetic[1], "-o", both).status == 1
+    assert not both.exists()
 
 
 def test_weights_can_be_given(arbora, model, tagging, synthetic, tmp_path):

@@ -1,4 +1,4 @@
-"""SIGINT (Ctrl-C) and SIGTERM on the command line: the handler. Running commands are in test_stopping.py."""
+"""SIGINT (Ctrl-C), SIGTERM and SIGHUP on the command line: the handler; test_stopping.py runs commands."""
 
 import signal
 
@@ -6,13 +6,14 @@ import pytest
 
 from arbora.cli import console
 
-SIGNALS = [(signal.SIGINT, "Ctrl-C", 130), (signal.SIGTERM, "SIGTERM", 143)]
+SIGNALS = [(signal.SIGINT, "Ctrl-C", 130), (signal.SIGTERM, "SIGTERM", 143), (signal.SIGHUP, "SIGHUP", 129)]
 
 
-@pytest.fixture(params=SIGNALS, ids=["SIGINT", "SIGTERM"])
+@pytest.fixture(params=SIGNALS, ids=["SIGINT", "SIGTERM", "SIGHUP"])
 def stopping(request):
     """A signal with Python's own handler, what it is called, and the exit status."""
-    default = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    default = dict.fromkeys(console.STOPPING, signal.SIG_DFL)
+    default[signal.SIGINT] = signal.default_int_handler
     before = {number: signal.signal(number, handler) for number, handler in default.items()}
     yield request.param
     for number, handler in before.items():

@@ -1,5 +1,6 @@
 """Trainings that are killed go on to the same bytes; two trainings do not write one model."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -35,6 +36,17 @@ def test_a_locked_file_cannot_be_locked_again(tmp_path):
     with locked(path):
         pass
     assert [each.name for each in tmp_path.iterdir()] == ["link.arbora"]
+
+
+def test_old_temporary_files_of_a_locked_file_are_removed(tmp_path):
+    names = [".m.arbora.0a1b2c3d.tmp", ".m.arbora.99999999.tmp", ".n.arbora.0a1b2c3d.tmp", ".m.arbora.x.tmp"]
+    for name in names:
+        (tmp_path / name).write_bytes(b"half")
+    for name in names[:1] + names[2:]:
+        os.utime(tmp_path / name, (0, 0))
+    with locked(tmp_path / "m.arbora"):
+        pass
+    assert {each.name for each in tmp_path.iterdir()} == {*names[1:]}
 
 
 def test_devices_are_not_locked():

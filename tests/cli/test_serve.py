@@ -86,7 +86,7 @@ def test_requests_under_way_are_finished(model):
         assert "tafo" not in log
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_busy_server_ends(model, number):
     """Requests that would take far longer are stopped, in the queue, too."""
     text = (" ".join(["tafo"] * 2000) + " . ") * 60

@@ -109,6 +109,28 @@ def test_parsing_stops_and_leaves_nothing(model, inputs, tmp_path, number, statu
     assert seconds < PATIENCE
 
 
+@pytest.mark.parametrize("is_ignored", [False, True])
+def test_a_closed_terminal_stops_commands_unless_ignored(model, inputs, tmp_path, is_ignored):
+    """`nohup` ignores its signal."""
+    command = [sys.executable, "-m", "arbora", "parse", inputs / "many.conllu", "-m", model("graph")]
+    handler = signal.SIG_IGN if is_ignored else signal.SIG_DFL
+    with subprocess.Popen(
+        [*map(str, command), "-o", tmp_path / "x.conllu"],
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, handler),
+    ) as process:
+        while not any(tmp_path.iterdir()):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGHUP)
+        if is_ignored:
+            time.sleep(0.5)
+            assert process.poll() is None
+            process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert process.returncode == (143 if is_ignored else 129)
+    assert not any(tmp_path.iterdir())
+
+
 def test_an_existing_output_survives(model, inputs, tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()

@@ -20,6 +20,7 @@ from arbora.parsing.calibration import fit_temperatures
 from arbora.parsing.model_file import recalibrated_parts
 from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import load
+from arbora.storage.locks import locked
 from arbora.storage.model_file import read_model, write_model
 from arbora.storage.models import find_model
 from arbora.training.annotation import check_treebank
@@ -71,9 +72,10 @@ def command(
     if len(gold) < ENOUGH and not quiet:
         say(f"note: {counted(len(gold), 'sentence')}; from {ENOUGH} on the result is reliable")
     gold = pipeline.prepare(gold, retag=retag, threads=threads)
-    before, after = cross_validate(parser, gold, threads)
-    fitted = fit_temperatures(parser, gold, threads=threads)
-    write_model(output, *recalibrated_parts(read_model(find_model(model)), fitted))
+    with locked(output):
+        before, after = cross_validate(parser, gold, threads)
+        fitted = fit_temperatures(parser, gold, threads=threads)
+        write_model(output, *recalibrated_parts(read_model(find_model(model)), fitted))
     errors = {"before": before.ece, "after": after.ece}
     if as_json:
         numbers = {name: getattr(fitted, name) for name in ("trees", "labels", "missed")}

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import rich.table
     from rich.console import Console
 
+STOPPING = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+"""Signals that end a command; Windows has no SIGHUP."""
 REPEATED = 1.0
 """Seconds after a signal in which another one counts as the same."""
 
@@ -76,7 +78,9 @@ def complain(message: str) -> None:
 
 
 class Interrupts:
-    """SIGINT (Ctrl-C) and SIGTERM as KeyboardInterrupt, so that both clean up and keep the best model.
+    """SIGINT (Ctrl-C), SIGTERM and SIGHUP (a closed terminal) as KeyboardInterrupt.
+
+    So all of them clean up, and keep the best model.
 
     Signals that closely follow each other count as one: `timeout` may send two. The second one would end the
     work that the first one leaves to do, such as writing the best model.
@@ -92,9 +96,8 @@ class Interrupts:
     def catch(self) -> None:
         """Install the handler, except for signals that are ignored, as in `nohup`, or handled already."""
         self._forget()
-        defaults = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-        for number, default in defaults.items():
-            if signal.getsignal(number) is default:
+        for number in STOPPING:
+            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 signal.signal(number, self._handle)
 
     def _handle(self, number: int, _frame: object) -> None:
@@ -111,7 +114,7 @@ class Interrupts:
 
     @property
     def status(self) -> int:
-        """The exit status of a command that a signal stopped: 130 after Ctrl-C, 143 after SIGTERM."""
+        """The exit status of a command that a signal stopped: 130 (Ctrl-C), 143 (SIGTERM), 129 (SIGHUP)."""
         return 128 + self._number
 
 

@@ -21,6 +21,7 @@ from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import Pipeline, load
 from arbora.pipeline.words import agreement
 from arbora.progress import Scores
+from arbora.storage.locks import locked
 from arbora.training.annotation import check_treebank
 from arbora.training.recipes import Dev
 
@@ -70,29 +71,30 @@ def command(
     numbers = options.parse_weights(weights, len(models))
     files = [] if dev is None else treebank_files(dev, "dev")
     not_an_input(output, [*models, *files])
-    pipelines = [load(model) for model in models]
-    parsers = [pipeline.parser for pipeline in pipelines]
-    columns = None
-    if dev is not None:
-        columns = read_treebanks(files, format, lenient=lenient, labelled=False, partial=True)
-        check_treebank(columns, "the dev treebank", partial=True)
-        if retag and not quiet:
-            _compare_tags(models, pipelines, columns, threads)
-        columns = pipelines[0].prepare(columns, retag=retag, threads=threads)
-    if columns is not None and numbers is None:
-        for model, each in zip(models, parsers, strict=True):
-            if not each.is_calibrated and not quiet:
-                say(f"note: {model} is not calibrated; `arbora calibrate` fits its probabilities")
-        if not quiet:
-            say(f"{columns.source}: fitting weights on {counted(columns.words, 'word')}")
-        numbers = fit_weights(parsers, columns, threads=threads)
-    parser = ensemble(parsers, numbers)
-    scores: list[Scores] = []
-    for name, each in zip([*models, TOGETHER], [*parsers, parser], strict=True):
-        scores += [{} if columns is None else Dev(each.encode(columns)).scores(each, threads)]
-        if scores[-1] and not quiet:
-            say(f"{name}: {show_scores(scores[-1])}")
-    _combined(pipelines, parser, scores[-1]).save(output)
+    with locked(output):
+        pipelines = [load(model) for model in models]
+        parsers = [pipeline.parser for pipeline in pipelines]
+        columns = None
+        if dev is not None:
+            columns = read_treebanks(files, format, lenient=lenient, labelled=False, partial=True)
+            check_treebank(columns, "the dev treebank", partial=True)
+            if retag and not quiet:
+                _compare_tags(models, pipelines, columns, threads)
+            columns = pipelines[0].prepare(columns, retag=retag, threads=threads)
+        if columns is not None and numbers is None:
+            for model, each in zip(models, parsers, strict=True):
+                if not each.is_calibrated and not quiet:
+                    say(f"note: {model} is not calibrated; `arbora calibrate` fits its probabilities")
+            if not quiet:
+                say(f"{columns.source}: fitting weights on {counted(columns.words, 'word')}")
+            numbers = fit_weights(parsers, columns, threads=threads)
+        parser = ensemble(parsers, numbers)
+        scores: list[Scores] = []
+        for name, each in zip([*models, TOGETHER], [*parsers, parser], strict=True):
+            scores += [{} if columns is None else Dev(each.encode(columns)).scores(each, threads)]
+            if scores[-1] and not quiet:
+                say(f"{name}: {show_scores(scores[-1])}")
+        _combined(pipelines, parser, scores[-1]).save(output)
     search: Any = parser.search
     rows = list(zip(models, search.weights, scores[:-1], strict=True))
     if as_json:

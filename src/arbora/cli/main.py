@@ -51,8 +51,8 @@ def main(
     """Dependency parsing with exact inference over trees.
 
     Results go to stdout, warnings and errors to stderr; a file named - is stdin or stdout. Exit status:
-    0 success, 1 bad data or model, 2 bad command line, 130 Ctrl-C, 143 SIGTERM. `arbora VERB --help`
-    shows examples.
+    0 success, 1 bad data or model, 2 bad command line, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP. `arbora VERB
+    --help` shows examples.
     """
 
 

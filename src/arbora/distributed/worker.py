@@ -37,7 +37,9 @@ def read_message(stream: IO[bytes]) -> bytes | None:
 
 def main() -> None:
     """Answer calls until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for name in ("SIGINT", "SIGHUP"):  # the terminal sends them to all processes; the first one ends the rest
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # all other output goes to stderr

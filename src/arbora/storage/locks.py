@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 
 from arbora.errors import InputError
@@ -16,6 +18,8 @@ except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
 
+STALE = 3600.0
+"""Seconds without a change after which a temporary file belongs to no process."""
 WRITTEN = "another process is writing this file; wait until it ends, or choose another name"
 
 
@@ -25,7 +29,7 @@ def locked(target: str | os.PathLike[str], reason: str = WRITTEN) -> Iterator[No
 
     `reason` says why, and what to do. The lock is a file `.NAME.lock` next to the target. The system releases
     it when a process ends, however that happens. On file systems without locks, and for devices, nothing is
-    locked.
+    locked. Temporary files of the target that nobody has written for an hour are removed.
     """
     path = Path(target).resolve()
     if fcntl is None or is_special(path):
@@ -34,11 +38,20 @@ def locked(target: str | os.PathLike[str], reason: str = WRITTEN) -> Iterator[No
     place = path.with_name(f".{path.name}.lock")
     descriptor = _acquire(os.fspath(target), place, reason)
     try:
+        _remove_stale(path)
         yield
     finally:
         with suppress(OSError):
             place.unlink()
         os.close(descriptor)
+
+
+def _remove_stale(path: Path) -> None:
+    """Remove what `replacing` left where a process was killed."""
+    for each in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 8}.tmp"):
+        with suppress(OSError):
+            if time.time() - each.stat().st_mtime > STALE:
+                each.unlink()
 
 
 def _acquire(name: str, place: Path, reason: str) -> int:

@@ -1,4 +1,4 @@
-"""The uvicorn server: accepts connections within a limit, closes silent ones, and ends on SIGINT and SIGTERM.
+"""The uvicorn server: accepts connections within a limit, closes silent ones, and ends on signals.
 
 The accept loop of asyncio takes all waiting connections at once, and fails again and again when there are no
 file descriptors. Ours takes one at a time. When there are too many, it closes the one that has waited
@@ -213,7 +213,7 @@ class Server(uvicorn.Server):
 
 
 def serve(application: ASGIApp, bound: socket.socket, limits: Limits) -> None:
-    """Serve until SIGINT or SIGTERM, then finish the requests that need less than GRACE seconds."""
+    """Serve until SIGINT, SIGTERM or SIGHUP, then finish the requests that need less than GRACE seconds."""
     config = uvicorn.Config(
         application,
         http=Protocol,
@@ -231,8 +231,13 @@ def serve(application: ASGIApp, bound: socket.socket, limits: Limits) -> None:
     # Uvicorn stops on these signals, then raises them again; by then they have done their work.
     signals = (signal.SIGINT, signal.SIGTERM)
     before = {each: signal.signal(each, lambda number, frame: None) for each in signals}
+    server = Server(config, bound, limits)
+    # Uvicorn does not know this one, of a closed terminal; `nohup` ignores it.
+    hangup = getattr(signal, "SIGHUP", None)
+    if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
+        before[hangup] = signal.signal(hangup, server.handle_exit)
     try:
-        Server(config, bound, limits).run()
+        server.run()
     finally:
         _end_computations()
         for each, handler in before.items():
