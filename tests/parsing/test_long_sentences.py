@@ -9,8 +9,11 @@ from graph_toys import config, treebank
 
 from arbora.data.columns import Columns, columns_of
 from arbora.data.sentence import Sentence
+from arbora.data.tree import Tree
 from arbora.errors import InputError
 from arbora.parsing import long_sentences
+from arbora.parsing.calibration import fit_temperatures
+from arbora.parsing.ensemble_weights import fit_weights
 from arbora.search.base import Search
 from arbora.search.request import ParseRequest
 from arbora.training import train
@@ -126,3 +129,31 @@ def test_memory_and_time_grow_linearly(parsers, monkeypatch):
     columns = Columns.from_arrays([0, words], {"form": ["a"] * words})
     heads, labels = parsers["single"].trees(columns)
     columns.with_trees(heads, labels, parsers["single"].names.labels)
+
+
+TREES = list(treebank(12, seed=3).sentences())
+LONG_TREE = LONG.with_tree(Tree.from_heads(range(len(LONG)), labels=["root"] + ["dep"] * (len(LONG) - 1)))
+
+
+def test_temperatures_are_fitted_without_long_sentences(parsers):
+    parser = parsers["single"]
+    assert fit_temperatures(parser, columns_of([*TREES, LONG_TREE])) == fit_temperatures(
+        parser, columns_of(TREES)
+    )
+    with pytest.raises(InputError):
+        fit_temperatures(parser, columns_of([LONG_TREE]))
+
+
+@pytest.mark.parametrize("options", [{}, {"members": 2}])
+def test_training_ends_well_if_all_sentences_of_dev_are_long(options):
+    trained = train(TRAIN, columns_of([LONG_TREE]), config=config(epochs=1), **options)
+    assert not trained.parser.is_calibrated
+    assert trained.parser.trees(MIXED)[0].shape == (MIXED.words,)
+
+
+def test_weights_of_ensembles_are_fitted_without_long_sentences(parsers, caplog):
+    members = [parsers["single"], parsers["nonprojective"]]
+    assert fit_weights(members, columns_of([*TREES, LONG_TREE])) == fit_weights(members, columns_of(TREES))
+    assert len(caplog.records) == 1
+    with pytest.raises(InputError):
+        fit_weights(members, columns_of([LONG_TREE]))

@@ -23,6 +23,7 @@ import numpy as np
 from arbora.data.columns import Columns
 from arbora.errors import DataError, require_whole
 from arbora.parsing.calibration import fit_temperatures
+from arbora.parsing.long_sentences import without_long
 from arbora.parsing.parsed import label_names
 from arbora.progress import Observer, Silent
 from arbora.training.annotation import fold_names, is_complete, jackknife
@@ -105,6 +106,7 @@ def suspicious_arcs(
             raise KeyboardInterrupt
         if temperatures is None:
             whole = fold.held.select(np.flatnonzero(is_complete(fold.held, labelled=False))[:FITTED])
+            whole = without_long(whole, parser.search)
             temperatures = fit_temperatures(parser, whole, threads=threads) if len(whole) else None
         if temperatures is not None:
             parser = replace(parser, calibration=temperatures, is_calibrated=True)

@@ -19,6 +19,8 @@ from dataclasses import replace
 import numpy as np
 
 from arbora.data.columns import Columns
+from arbora.errors import InputError
+from arbora.parsing.long_sentences import without_long
 from arbora.parsing.parser import Parser
 from arbora.search.request import ParseRequest, Temperatures
 from arbora.types import Bools, Doubles
@@ -37,11 +39,12 @@ def fit_temperatures(parser: Parser, dev: Columns, *, threads: int = 1) -> Tempe
     """The temperatures that best predict which heads and labels of a treebank are right.
 
     About a dozen passes with sums over trees. Without labels, or without a right head, theirs is 1. Sentences
-    that the parser would cut are left out.
+    that the parser would cut are left out; InputError if there are no others.
     """
-    longest = parser.search.longest
-    if longest is not None and np.any(is_short := np.diff(dev.offsets) <= longest):
-        dev = dev if is_short.all() else dev.select(np.flatnonzero(is_short))
+    source, dev = dev.source, without_long(dev, parser.search)
+    if not len(dev):
+        what = f"expected sentences of at most {parser.search.longest:,} words, to fit probabilities on"
+        raise InputError(f"{source}: {what}, got none; split its sentences, or add shorter ones")
     batch = parser.encode(dev, threads=threads)
     right = parser.trees(batch, threads=threads)[0] == dev.heads
     # Probabilities of pseudo-projective parsers are those of the lifted trees.

@@ -13,6 +13,7 @@ many right heads are in no tree of the list.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,7 +21,9 @@ import numpy as np
 from arbora._core import solve_qp
 from arbora.data.columns import Columns
 from arbora.errors import InputError
+from arbora.formatting import counted
 from arbora.parsing.ensemble import confidence_to_decode, normalized
+from arbora.parsing.long_sentences import without_long
 from arbora.parsing.parser import Parser
 from arbora.search.confidence import split_arcs
 from arbora.types import Doubles
@@ -28,13 +31,18 @@ from arbora.types import Doubles
 DIGITS = 3  # Of weights
 RIDGE = 1e-6  # Parsers that are the same get the same weight
 
+logger = logging.getLogger("arbora")
+
 
 def fit_weights(parsers: Sequence[Parser], dev: Columns, *, threads: int = 1) -> tuple[float, ...]:
     """The weights for `ensemble` that predict the heads of a treebank best.
 
-    Words without a head are skipped; InputError if there are no others. One pass with sums over trees per
-    parser.
+    Words without a head are skipped, and sentences that a parser would cut; InputError if there are no
+    others. One pass with sums over trees per parser.
     """
+    given, dev = len(dev), without_long(dev, *(each.search for each in parsers))
+    if skipped := given - len(dev):
+        logger.warning(f"{dev.source}: {counted(skipped, 'sentence')} skipped: too long to fit weights on")
     if not np.any(dev.heads >= 0):
         raise InputError(f"{dev.source}: expected words with heads, to fit weights on, got none")
     products, right = head_products(parsers, dev, threads=threads)

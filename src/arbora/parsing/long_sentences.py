@@ -135,6 +135,14 @@ def pieces_of(batch: Batch, search: Search, request: ParseRequest) -> Pieces | N
     return Pieces(batch, search, longest, keep_heads=request.keep_heads)
 
 
+def without_long(columns: Columns, *searches: Search) -> Columns:
+    """The sentences that none of the searches parses in pieces."""
+    longest = min((each.longest for each in searches if each.longest is not None), default=None)
+    if longest is None or (is_short := np.diff(columns.offsets) <= longest).all():
+        return columns
+    return columns.select(np.flatnonzero(is_short))
+
+
 def _ranks_of_cuts(columns: Columns) -> Longs:
     """How good a cut after each word is: 2 after final punctuation, 1 after other, 0 elsewhere."""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from arbora.data.columns import Columns
 from arbora.parsing.ensemble import ensemble
 from arbora.parsing.ensemble_weights import fit_weights
+from arbora.parsing.long_sentences import without_long
 from arbora.parsing.parser import Parser
 from arbora.progress import Observer, Scores
 from arbora.training.config import TrainConfig
@@ -64,7 +65,10 @@ def _train_member(config: TrainConfig, observer: Observer, *, inputs: Inputs, th
 
 
 def _joined(parsers: Sequence[Parser], dev: Columns | None, threads: int) -> Parser:
-    parser = ensemble(parsers, None if dev is None else fit_weights(parsers, dev, threads=threads))
+    weights = None
+    if dev is not None and len(without_long(dev, *(each.search for each in parsers))):
+        weights = fit_weights(parsers, dev, threads=threads)
+    parser = ensemble(parsers, weights)
     scores: Scores = {} if dev is None else Dev(parser.encode(dev)).scores(parser, threads)
     return replace(parser, about={**parsers[0].about, "dev": scores})
 

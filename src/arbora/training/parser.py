@@ -33,6 +33,7 @@ from arbora.interfaces import Progress, Query
 from arbora.learners._online import require_answers
 from arbora.learners.stage import Best, Stage
 from arbora.parsing.calibration import fit_temperatures
+from arbora.parsing.long_sentences import without_long
 from arbora.parsing.parser import Parser
 from arbora.progress import Observer, Scores
 from arbora.storage._safetensors import DAMAGED
@@ -155,8 +156,12 @@ class ParserTraining:
             about["workers"] = self.shared_by.count
         parser = self._decide_trees(replace(self.recipe.parser(done), about=about))
         if calibrate and self.recipe.dev is not None and Query.MARGINALS in parser.queries:
+            dev = without_long(self.recipe.dev.columns, parser.search)
+            if not len(dev):
+                self.observer.note("all sentences of dev are too long to calibrate probabilities on")
+                return parser, interrupted
             try:
-                fitted = fit_temperatures(parser, self.recipe.dev.columns, threads=self.threads)
+                fitted = fit_temperatures(parser, dev, threads=self.threads)
                 parser = replace(parser, calibration=fitted, is_calibrated=True)
             except KeyboardInterrupt:  # the parser is complete, but not calibrated
                 interrupted = True
