@@ -199,6 +199,20 @@ def test_probabilities_are_saved_with_the_doc(nlp, gold):
     assert [s._.tree_probability for s in again.sents] == [s._.tree_probability for s in doc.sents]
 
 
+def test_models_have_names(model, monkeypatch):
+    monkeypatch.setenv("ARBORA_MODELS", str(Path(model).parent))
+    nlp = spacy.blank("xx")
+    component = nlp.add_pipe("arbora", config={"model": "Small"})
+    assert component.parser.source == arbora.load("small").source
+
+
+def test_models_are_checked_in_pipelines_that_were_saved(nlp, tmp_path):
+    nlp.to_disk(tmp_path)
+    again = spacy.load(tmp_path)
+    with rejects(ModelError, source="no-such"):
+        again.add_pipe("arbora", name="second", config={"model": "no-such"})
+
+
 def test_bad_models_and_settings_are_rejected(tmp_path):
     nlp = spacy.blank("xx")
     with rejects(ModelError, source="no-such.arbora"):

@@ -33,6 +33,7 @@ import arbora
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError, ModelError
 from arbora.parsing.parsed import Parsed
+from arbora.storage.models import is_named, no_model
 
 MODEL_FILE, SETTINGS_FILE = "model.arbora", "cfg"
 OF_TOKENS = ("head_probability", "label_probability", "head_entropy")
@@ -63,15 +64,15 @@ class ArboraParser(Pipe):
         self.threads = threads
         self._loaded: Any = None
         self._sentencizer = Sentencizer()
-        if model is not None and Path(model).exists():
+        if model is not None and (is_named(model) or Path(model).exists()):
             _ = self.parser
 
     @property
     def parser(self) -> Any:
-        """The loaded model; ModelError if there is no such file."""
+        """The loaded model; ModelError if there is none of this name."""
         if self._loaded is None:
-            if self.model is not None and not Path(self.model).is_file():
-                raise ModelError("no such file; expected a model from `arbora train`", source=self.model)
+            if self.model is not None and not is_named(self.model) and not Path(self.model).is_file():
+                raise ModelError(no_model(), source=self.model)
             self._loaded = arbora.load(self.model)
         return self._loaded
 
@@ -178,12 +179,13 @@ def _write_parts(folder: Path, data: bytes) -> None:
 def make_arbora(nlp: Language, name: str, model: str | None, probabilities: bool, threads: int) -> Pipe:
     """Make the component for `nlp.add_pipe("arbora", config=...)`.
 
-    `model` is a file from `arbora train`, or None for the bundled English model. `probabilities` also
-    computes probabilities, which takes longer. `threads` is the number of native threads.
+    `model` is a file or a name, as in `arbora.load`, or None for the bundled English model. `probabilities`
+    also computes probabilities, which takes longer. `threads` is the number of native threads.
     """
     made = ArboraParser(name, model=model, probabilities=probabilities, threads=threads)
     # A pipeline that is read from disk lists its components. It brings its own model; the path may be gone.
-    if model is not None and not nlp._meta.get("components"):
+    is_saved = name in nlp._meta.get("components", ()) and name not in nlp.component_names
+    if model is not None and not is_saved:
         _ = made.parser
     return made
 
