@@ -1,4 +1,4 @@
-"""Ways to parse non-projective trees, on dev sets: flattened or pseudo-projective trees, re-attachment.
+"""Ways to parse non-projective trees, on dev sets: flattened or pseudo-projective trees, hill climbing.
 
     python benchmarks/crossing.py                   # three treebanks in $ARBORA_DATA, 5 epochs each
     python benchmarks/crossing.py --epochs 10 --only Danish
@@ -43,7 +43,7 @@ WAYS: dict[str, dict[str, Any]] = {
         f"pseudo-projective, {encoding}": {"projectivize": "pseudo-projective", "encoding": encoding}
         for encoding in ("head", "path", "head+path")
     },
-    "non-projective, re-attached": {"trees": "nonprojective"},
+    "non-projective, hill climbing": {"trees": "nonprojective"},
 }
 
 

@@ -64,7 +64,9 @@ class CrfAutoencoder(Inducer):
     rate: float = parameter(0.1, "η, the length of the encoder's steps", above=0.0, most=1e6)
     l1: float = parameter(0.5, "λ, the weight of |w|₁ against a batch's sum of log P", least=0.0, most=1e6)
     prior: float = parameter(9.0, "bonus of an arc that follows a rule (α)", least=0.0, most=1e6)
-    objective: Literal["viterbi", "likelihood"] = parameter("viterbi", "of the best tree, or of all trees")
+    objective: Literal["viterbi", "likelihood"] = parameter(
+        "viterbi", "viterbi maximizes the probability of best trees, likelihood of all trees"
+    )
     trees: Trees = parameter("projective", "whether arcs may cross")
     init: Literal["decoder", "both", "none"] = parameter("decoder", "what starts with near words as heads")
     batch: int = parameter(200, "sentences per step", least=1)

@@ -102,8 +102,8 @@ def search_name(metadata: Mapping[str, Any]) -> str:
 def _guide_file(file: ModelFile, *, is_needed: bool) -> ModelFile | None:
     """The part of the file that holds a parser's guide, which has none itself."""
     if (file.metadata.get(GUIDE) is not None) != is_needed:
-        expected = "one" if is_needed else "none"
-        raise InputError(f"{GUIDE}: expected {expected}, as its features say, got another")
+        expected, got = ("one", "none") if is_needed else ("none", "one")
+        raise InputError(f"{GUIDE}: expected {expected}, as its features say, got {got}")
     if not is_needed:
         return None
     metadata = file.entry(GUIDE, dict)
