@@ -85,6 +85,11 @@ def test_get_reports_errors(github, arbora, tmp_path):
     assert result.status == 1
 
 
+def test_a_message_with_a_hint_gets_no_second_one(arbora):
+    result = arbora("data", "get", "UD_Foo")
+    assert (result.status, result.stderr.count("see `arbora")) == (2, 1)
+
+
 def test_list(danish, arbora, tmp_path):
     result = arbora("data", "list")
     assert result.status == 0
