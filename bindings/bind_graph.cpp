@@ -132,8 +132,10 @@ void bind_encoded(nb::module_& m) {
                         seen[pair * static_cast<std::size_t>(labels) + static_cast<std::size_t>(label)] = 1;
                     }
                 }
+                graph::complete(seen, labels);
                 return copied(seen);
-            }, "labels"_a, nb::sig("def seen_labels(self, labels: int) -> numpy.typing.NDArray[numpy.uint8]"));
+            }, "labels"_a, "Labels by tags of head and dependent; see arbora::graph::complete.",
+            nb::sig("def seen_labels(self, labels: int) -> numpy.typing.NDArray[numpy.uint8]"));
 }
 
 void bind_arcs(nb::module_& m) {

@@ -1,6 +1,7 @@
 // The parts of a graph parser other than its weights, and the layout of the weights.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -12,8 +13,30 @@
 
 namespace arbora::graph {
 
-// The labels allowed for a dependent's tag under a head's tag: those seen in training. For an unseen pair those seen with the
-// dependent's tag, for an unseen tag those seen at all, under the root or under words as the pair's head; if there are none, all.
+// seen[(head_tag * kTags + dep_tag) * labels + label]: for each unseen pair, add the labels seen with the dependent's tag, or for an
+// unseen tag those seen at all: of words under the root, or under words, as the pair's head is.
+inline void complete(std::vector<std::uint8_t>& seen, int labels) {
+    using feature::kTags;
+    const auto count = static_cast<std::size_t>(labels);
+    const auto is_root = [](std::size_t pair) { return pair / kTags == feature::kRootTag; };
+    std::array<std::vector<std::uint8_t>, 2> by_dep, by_kind;  // under words, under the root
+    by_dep.fill(std::vector<std::uint8_t>(kTags * count, 0));
+    by_kind.fill(std::vector<std::uint8_t>(count, 0));
+    for (std::size_t pair = 0; pair < kTags * kTags; ++pair)
+        for (std::size_t l = 0; l < count; ++l) {
+            by_dep[is_root(pair)][pair % kTags * count + l] |= seen[pair * count + l];
+            by_kind[is_root(pair)][l] |= seen[pair * count + l];
+        }
+    const auto any = [&](const std::uint8_t* flags) { return std::find(flags, flags + count, 1) != flags + count; };
+    for (std::size_t pair = 0; pair < kTags * kTags; ++pair) {
+        std::uint8_t* own = seen.data() + pair * count;
+        const std::uint8_t* same_tag = by_dep[is_root(pair)].data() + pair % kTags * count;
+        if (!any(own)) std::copy_n(any(same_tag) ? same_tag : by_kind[is_root(pair)].data(), count, own);
+    }
+}
+
+// The labels allowed for a dependent's tag under a head's tag: those in `seen`. For a pair without, those with the dependent's tag, and
+// for a tag without, all.
 class LabelSets {
 public:
     LabelSets() = default;
@@ -21,15 +44,9 @@ public:
     LabelSets(const std::vector<std::uint8_t>& seen, int labels) {
         using feature::kTags;
         const auto count = static_cast<std::size_t>(labels);
-        const auto is_root = [](std::size_t pair) { return pair / kTags == feature::kRootTag; };
-        std::array<std::vector<std::uint8_t>, 2> by_dep, by_kind;  // under words, under the root
-        by_dep.fill(std::vector<std::uint8_t>(kTags * count, 0));
-        by_kind.fill(std::vector<std::uint8_t>(count, 0));
+        std::vector<std::uint8_t> by_dep(kTags * count, 0);
         for (std::size_t pair = 0; pair < kTags * kTags; ++pair)
-            for (std::size_t l = 0; l < count; ++l) {
-                by_dep[is_root(pair)][pair % kTags * count + l] |= seen[pair * count + l];
-                by_kind[is_root(pair)][l] |= seen[pair * count + l];
-            }
+            for (std::size_t l = 0; l < count; ++l) by_dep[pair % kTags * count + l] |= seen[pair * count + l];
         const auto append = [&](const std::uint8_t* flags) {
             const std::size_t before = labels_.size();
             for (std::size_t l = 0; l < count; ++l)
@@ -39,9 +56,7 @@ public:
         const std::vector<std::uint8_t> every(count, 1);
         for (std::size_t pair = 0; pair < kTags * kTags; ++pair) {
             first_.push_back(static_cast<std::uint32_t>(labels_.size()));
-            if (!append(seen.data() + pair * count) && !append(by_dep[is_root(pair)].data() + pair % kTags * count) &&
-                !append(by_kind[is_root(pair)].data()))
-                append(every.data());
+            if (!append(seen.data() + pair * count) && !append(by_dep.data() + pair % kTags * count)) append(every.data());
         }
         first_.push_back(static_cast<std::uint32_t>(labels_.size()));
     }

@@ -41,18 +41,19 @@ std::vector<std::uint8_t> random_seen(Random& random) {
     return seen;
 }
 
-// The labels allowed for a pair of tags, by the rule.
-std::vector<int> allowed(const std::vector<std::uint8_t>& seen, int head_tag, int dep_tag) {
+// The labels allowed for a pair of tags, by the rule: those of its own, of the dependent's tag, or all. With `kinds`, of heads that
+// are the root too, or are not; and those of such heads in place of all.
+std::vector<int> allowed(const std::vector<std::uint8_t>& seen, int head_tag, int dep_tag, bool kinds = false) {
     const auto flag = [&](int head, int dep, int label) { return seen[static_cast<std::size_t>((head * 64 + dep) * kLabelCount + label)] != 0; };
-    const auto is_seen = [&](int label, int dep) {  // under any head of the same kind
+    const auto is_seen = [&](int label, int dep) {
         for (int head = 0; head < 64; ++head)
-            if ((head == 63) == (head_tag == 63) && flag(head, dep, label)) return true;
+            if ((!kinds || (head == 63) == (head_tag == 63)) && flag(head, dep, label)) return true;
         return false;
     };
     std::vector<int> own, of_dep, of_kind, all;
     for (int label = 0; label < kLabelCount; ++label) {
         bool any = false;
-        for (int dep = 0; dep < 64; ++dep) any = any || is_seen(label, dep);
+        for (int dep = 0; dep < 64; ++dep) any = any || (kinds && is_seen(label, dep));
         if (flag(head_tag, dep_tag, label)) own.push_back(label);
         if (is_seen(label, dep_tag)) of_dep.push_back(label);
         if (any) of_kind.push_back(label);
@@ -190,11 +191,13 @@ TEST(graph_label_sets_follow_the_rule) {
     for (int i = 0; i < 9; ++i) seen[static_cast<std::size_t>(((63 * 64) + 5 * i) * kLabelCount + i % 2)] = 1;  // arcs from the root
     for (std::size_t i = 0; i < seen.size(); ++i)
         if (i / kLabelCount % 64 > 50) seen[i] = 0;  // some dependents' tags never
-    const LabelSets sets(seen, kLabelCount);
+    std::vector<std::uint8_t> completed = seen;
+    complete(completed, kLabelCount);
+    const LabelSets given(seen, kLabelCount), made(completed, kLabelCount);
     for (int head = 0; head < 64; ++head)
         for (int dep = 0; dep < 64; ++dep) {
-            const auto found = sets.of(head, dep);
-            CHECK(std::vector<int>(found.begin(), found.end()) == allowed(seen, head, dep));
+            CHECK(std::ranges::equal(given.of(head, dep), allowed(seen, head, dep)));
+            CHECK(std::ranges::equal(made.of(head, dep), allowed(seen, head, dep, true)));
         }
     CHECK(LabelSets({}, 0).of(3, 4).empty());
 }

@@ -201,7 +201,8 @@ class Encoded:
     def is_annotated(self, task: str) -> bool:
         """Whether every word has a head and, if the task has labels, a label."""
 
-    def seen_labels(self, labels: int) -> numpy.typing.NDArray[numpy.uint8]: ...
+    def seen_labels(self, labels: int) -> numpy.typing.NDArray[numpy.uint8]:
+        """Labels by tags of head and dependent; see arbora::graph::complete."""
 
 class Pruning:
     """How a pruner chooses arcs; see arbora.parsing.pruner."""
