@@ -1,8 +1,8 @@
-"""Writes docs/api.md, the list of public names: python scripts/api_reference.py [--check]
+"""Writes docs/api*.md, the lists of public names: python scripts/api_reference.py [--check]
 
 Each name has its signature and the first line of its docstring. With --check nothing is written, and the exit
-status is 1 where the page is not up to date. Names that need an optional package are read from the source, so
-that the page is the same wherever it is made.
+status is 1 where a page is not up to date. Names that need an optional package are read from the source, so
+that the pages are the same wherever they are made.
 """
 
 from __future__ import annotations
@@ -14,7 +14,22 @@ from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "api.md"
+DOCS = ROOT / "docs"
+START = "api.md"
+# Title and headings.
+PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "api-parsing.md": (
+        "Models and pipelines",
+        ("Models", "Parts of a pipeline"),
+    ),
+    "api-trees.md": ("Trees and evaluation", ("Inference over trees", "Evaluation", "Pictures")),
+    "api-treebanks.md": ("Treebanks and annotation", ("Treebanks", "Annotation")),
+    "api-extending.md": ("Interfaces", ("Extending",)),
+    "api-more.md": (
+        "Corpora, classifiers, files and errors",
+        ("Large corpora and workers", "Classifiers", "Model files and settings", "Errors"),
+    ),
+}
 
 # Heading, text below it, and modules with their names.
 SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
@@ -367,17 +382,10 @@ def entry(module: str, name: str) -> Iterator[str]:
     yield from members(node)
 
 
-def page() -> str:
-    """The whole page."""
-    public = public_names()
-    lines = [
-        "# API reference",
-        "",
-        "The public names of the package, each with its signature and what it is for; docstrings say more",
-        "(`help(arbora.load)`). Modules are in bold; names in brackets can also be imported from `arbora`.",
-        "`make api` writes this page.",
-    ]
-    for heading, text, modules in SECTIONS:
+def page(title: str, headings: tuple[str, ...], public: dict[str, str]) -> str:
+    """A page with some sections."""
+    lines = [f"# API: {title}"]
+    for heading, text, modules in (section for section in SECTIONS if section[0] in headings):
         lines += ["", f"## {heading}", *(["", text] if text else [])]
         before = ""
         for module, names in modules:
@@ -392,15 +400,38 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def start() -> str:
+    """The page that leads to the others: every name, by section."""
+    lines = [
+        "# API reference",
+        "",
+        "The public names of the package. The page of a section has their signatures and what they are for;",
+        "docstrings say more (`help(arbora.load)`). There modules are in bold, and names in brackets can",
+        "also be imported from `arbora`. `make api` writes these pages.",
+        "",
+        "| section | names |",
+        "|---|---|",
+    ]
+    places = {heading: page for page, (_, headings) in PAGES.items() for heading in headings}
+    for heading, _, modules in SECTIONS:
+        names = dict.fromkeys(f"`{name}`" for _, names in modules for name in names)
+        anchor = heading.lower().replace(" ", "-")
+        lines.append(f"| [{heading}]({places[heading]}#{anchor}) | {', '.join(names)} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> int:
-    """Write the page, or check whether it is up to date."""
-    text = page()
+    """Write the pages, or check whether they are up to date."""
+    public = public_names()
+    pages = {START: start(), **{name: page(*about, public) for name, about in PAGES.items()}}
     if sys.argv[1:] == ["--check"]:
-        current = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-        if current != text:
-            print(f"{PAGE.name} is out of date; `make api` writes it anew", file=sys.stderr)
-        return int(current != text)
-    PAGE.write_text(text, encoding="utf-8")
+        current = {path.name: path.read_text(encoding="utf-8") for path in DOCS.glob("api*.md")}
+        wrong = [name for name in sorted({*pages, *current}) if pages.get(name) != current.get(name)]
+        if wrong:
+            print(f"{', '.join(wrong)}: out of date; `make api` writes the pages anew", file=sys.stderr)
+        return int(bool(wrong))
+    for name, text in pages.items():
+        (DOCS / name).write_text(text, encoding="utf-8")
     return 0
 
 
