@@ -201,7 +201,10 @@ def load_config(path: str | os.PathLike[str], cls: type[T]) -> T:
 
     source = os.fspath(path)
     with Path(path).open("rb") as stream:
-        content = stream.read(MOST_BYTES + 1)
+        try:
+            content = stream.read(MOST_BYTES + 1)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, source) from None
     if len(content) > MOST_BYTES:
         raise InputError(f"{source}: expected a TOML file of at most {MOST_BYTES:,} bytes, got more")
     try:

@@ -241,6 +241,15 @@ def test_bad_options_name_what_fits():
         treebank.write([], io.BytesIO(), layout="x")
 
 
+@pytest.mark.parametrize("name", ["x.parquet", "x.PARQUET", "x.json", "x.jsonl.gz", "x.svg"])
+def test_names_of_other_formats_are_rejected(name, tmp_path):
+    with rejects(InputError, field="target"):
+        treebank.write(treebank.read(stream(GOOD)), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+    for other in ("x.conllu", "x.conll.gz", "x.txt", "x"):
+        assert treebank.write(treebank.read(stream(GOOD)), tmp_path / other) == 1
+
+
 def test_writing_is_all_or_nothing(small_treebank, tmp_path):
     path = tmp_path / "out.conllu"
     path.write_text("before")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from arbora.errors import DataError
 from arbora.induction.induce import KNOWN_RULES, InduceConfig, InducedModel, induce
 from arbora.registry import inducers
 from arbora.settings import merge
+from arbora.storage.files import name_of, open_input, read_bytes
 from arbora.storage.locks import locked
 
 TEXT = (".txt", ".text")
@@ -119,7 +119,8 @@ def _read(names: list[str], form: options.InputFormat, *, lenient: bool) -> Colu
 
 
 def _text(name: str) -> str:
-    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    with open_input(name) as stream:
+        data = read_bytes(stream, -1, name_of(name))
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -36,6 +36,8 @@ NO_TREEBANK = (
 TREEBANK_KINDS = "a path, sentences, or a list of these"
 FormatOrAuto = Literal["auto", "conllu", "conllx"]
 FORMAT_OF_ENDING: dict[str, Format] = {".conllu": "conllu", ".conllx": "conllx", ".conll": "conllx"}
+OTHER_ENDINGS = (".parquet", ".json", ".jsonl", ".svg", ".html")
+"""Endings of names that state a format other than a treebank's."""
 
 Item = TypeVar("Item")
 Treebank: TypeAlias = "Columns | Source | Iterable[Columns | Source | Sentence | Sequence[Sentence]]"
@@ -215,12 +217,14 @@ def write(
 ) -> int:
     """Write sentences to a path, `-` (stdout) or file object; return their number.
 
-    The format is the sentences' own, whatever the target's name; `convert` changes it. Parsed sentences get
-    their probabilities in MISC and comments, as `arbora parse --probabilities` writes them. `same`: in the
-    layout they were read in, byte for byte. `standard`: LF, one blank line after each, no byte order mark.
-    `.gz` compresses. A path is replaced only when all is written.
+    The format is the sentences' own; `convert` changes it. InputError if the target's name states a format
+    other than CoNLL-U and CoNLL-X, such as `.parquet` (see `arbora.integrations.table.write_parquet`). Parsed
+    sentences get their probabilities in MISC and comments, as `arbora parse --probabilities` writes them.
+    `same`: in the layout they were read in, byte for byte. `standard`: LF, one blank line after each, no byte
+    order mark. `.gz` compresses. A path is replaced only when all is written.
     """
     require_known("layout", layout, ("same", "standard"))
+    _require_treebank_name(target)
     count = 0
     with open_output(target) as stream:
         items: Iterable[Any] = chain(sentences, [None])
@@ -233,6 +237,14 @@ def write(
             stream.write(_rendered(sentence, origin, first=count == 0, last=following is None))
             count += 1
     return count
+
+
+def _require_treebank_name(target: Source) -> None:
+    ending = ending_of(os.fspath(target)) if isinstance(target, str | os.PathLike) else ""
+    if ending in OTHER_ENDINGS:
+        known = ", ".join(FORMAT_OF_ENDING)
+        how = "`arbora.integrations.table.write_parquet` or " if ending == ".parquet" else ""
+        raise InputError(f"target: expected a name such as {known}, got {ending}; use {how}`arbora convert`")
 
 
 def _rendered(sentence: Sentence, origin: Origin, *, first: bool, last: bool) -> bytes:

@@ -67,6 +67,17 @@ def name_of(source: Source) -> str:
     return name if isinstance(name, str) else "<stream>"
 
 
+def open_file(path: str | os.PathLike[str]) -> io.BufferedReader:
+    """Open a file, a pipe or a terminal; DataError for devices such as /dev/zero, which never end."""
+    stream = Path(path).open("rb")  # noqa: SIM115 (the caller closes it)
+    status = os.fstat(stream.fileno())
+    is_empty = status.st_rdev == Path(os.devnull).stat().st_rdev
+    if stat.S_ISCHR(status.st_mode) and not is_empty and not stream.isatty():
+        stream.close()
+        raise DataError("expected a file or a pipe, got a device; name a file", source=os.fspath(path))
+    return stream
+
+
 def open_input(source: Source) -> io.BufferedIOBase:
     """Open a path, `-` (stdin) or file object; gzip and zstd are recognized by their first bytes."""
     if not isinstance(source, str | os.PathLike):
@@ -74,7 +85,7 @@ def open_input(source: Source) -> io.BufferedIOBase:
             raise InputError(f"source: expected a path, `-` or a file object, got {type(source).__name__}")
         return _unzipped(io.BufferedReader(_Borrowed(source)))
     if os.fspath(source) != "-":
-        return _unzipped(Path(source).open("rb"))
+        return _unzipped(open_file(source))
     if sys.stdin is None:
         raise InputError("-: stdin is closed; name a file instead")
     return _unzipped(io.BufferedReader(_Borrowed(sys.stdin.buffer)))
@@ -177,7 +188,7 @@ def read_text(source: Source) -> Iterator[str]:
 def file_checksum(path: str | os.PathLike[str]) -> int:
     """CRC-32 of a file's bytes, in pieces."""
     checksum = 0
-    with Path(path).open("rb") as stream:
+    with naming_errors(os.fspath(path)), open_file(path) as stream:
         while piece := stream.read(PIECE):
             checksum = zlib.crc32(piece, checksum)
     return checksum

@@ -23,14 +23,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora.errors import DataError, require_whole
-from arbora.storage.files import open_input, read_bytes
+from arbora.storage.files import naming_errors, open_file, open_input, read_bytes
 from arbora.types import Floats
 
 MOST_DIMENSIONS = 10_000
@@ -56,7 +55,7 @@ def read_vectors(path: str | os.PathLike[str], *, most: int | None = None) -> Wo
     if most is not None:
         require_whole("most", most, 1)
     source = os.fspath(path)
-    with Path(path).open("rb") as stream:
+    with naming_errors(source), open_file(path) as stream:
         start = stream.read(9)
     # The length of a safetensors header is below 2^32, and text has no zero bytes.
     return _read_safetensors(source, most) if start[4:] == b"\0\0\0\0{" else _TextReader(source).read(most)
