@@ -150,7 +150,7 @@ model: .venv/built
 stubs: .venv/built
 	$(BIN)/python -m nanobind.stubgen -q -m arbora._core -o src/arbora/_core.pyi
 
-# Regenerate docs/api.md, the list of public names; a test fails when it is out of date.
+# Regenerate docs/api*.md, the lists of public names; a test fails when it is out of date.
 api: .venv/tools
 	$(BIN)/python scripts/api_reference.py
 
@@ -207,7 +207,7 @@ test-aarch64: portable-$(AARCH64)
 
 .venv/tools: pyproject.toml studies/pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q --no-compile 'scikit-build-core>=0.11,<2' 'nanobind>=2.10.1,<4' cmake ninja 'flit_core>=3.11'
+	$(BIN)/python -m pip install -q --no-compile 'scikit-build-core>=0.11,<2' 'nanobind>=2.12,<4' cmake ninja 'flit_core>=3.11'
 	@touch $@
 
 .venv/built: .venv/tools $(SOURCES)

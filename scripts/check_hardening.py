@@ -50,6 +50,10 @@ def main(paths: list[str]) -> int:
     """Check all files; returns the exit status."""
     found = 0
     for path in map(Path, paths):
+        if not path.is_file():
+            print(f"{path}: no such file")
+            found += 1
+            continue
         with modules_of(path) as modules:
             if not modules:
                 print(f"{path}: no native module")

@@ -26,6 +26,12 @@ def test_the_native_module_is_hardened():
     assert result.returncode == 0, result.stdout
 
 
+def test_a_missing_file_is_named(tmp_path):
+    result = check(tmp_path / "none.so")
+    assert (result.returncode, result.stderr) == (1, "")
+    assert "none.so" in result.stdout
+
+
 @needs_readelf
 @pytest.mark.skipif(shutil.which("cc") is None, reason="compiles a module")
 def test_a_module_without_defences_is_found(tmp_path):

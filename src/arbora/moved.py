@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 MOVED = {
+    "arbora._safetensors": "arbora.storage._safetensors",
     "arbora.aligned": "arbora.evaluation.aligned",
     "arbora.calibration": "arbora.evaluation.calibration",
     "arbora.compact": "arbora.storage.quantization",

@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from oracle.enumerate_trees import is_tree
 
 from arbora import inference
-from arbora.errors import ArboraError
+from arbora.errors import ArboraError, OutOfMemoryError
 from arbora.inference.distribution import TreeDistribution
 
 SECONDS_PER_CASE = 20
@@ -262,6 +262,8 @@ def run_case(seed: int, case: int, *, verbose: bool = False) -> str:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             answer = perform(query, arguments, options)
+    except OutOfMemoryError:
+        raise
     except ArboraError as error:
         if len(str(error)) < 15:
             raise AssertionError(f"message says too little: {error}") from error

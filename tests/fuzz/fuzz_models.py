@@ -45,7 +45,7 @@ from arbora.cli.main import app
 from arbora.data.columns import columns_of
 from arbora.data.encode import Names
 from arbora.data.synthetic import generate
-from arbora.errors import ArboraError, StoppedError
+from arbora.errors import ArboraError, OutOfMemoryError, StoppedError
 from arbora.induction.induce import induce
 from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import Pipeline
@@ -357,7 +357,7 @@ def use(path: Path, draw: random.Random) -> None:
     for each in (parse, *draw.sample(USES, 3)):
         try:
             each(model)
-        except StoppedError:
+        except (OutOfMemoryError, StoppedError):
             raise
         except ArboraError as error:
             rejection = error
@@ -379,6 +379,8 @@ def outcome(models: list[Path], seed: int, number: int, folder: Path) -> str:
         return "rejected"
     try:
         use(path, draw)
+    except OutOfMemoryError:
+        return "too little memory"
     except ArboraError:
         return "rejected"
     except UnsoundError as error:

@@ -1,9 +1,9 @@
 """Send mutated HTTP requests to `arbora serve` for a while.
 
-Requests are drawn from the endpoints that /openapi.json lists, and changed as HTTP (bytes, lines, headers) or
-as JSON (fields, values). The server must respond with a status below 500 or 503, or close the connection; it
-must not log an error, end, or keep memory, and at the end it must answer a good request. Each request follows
-from (seed, number):
+Requests are drawn from the endpoints that /openapi.json lists and from those for UDPipe's clients. They are
+changed as HTTP (bytes, lines, headers), as JSON (fields, values) or as forms (fields, boundaries). The server
+must respond with a status below 500 or 503, or close the connection; it must not log an error, end, or keep
+memory, and at the end it must answer a good request. Each request follows from (seed, number):
 
     python tests/fuzz/fuzz_server.py --seconds 60 --seed 0
     python tests/fuzz/fuzz_server.py --seed 0 --number 1234
@@ -27,6 +27,7 @@ import time
 import urllib.request
 from collections import Counter
 from pathlib import Path
+from urllib.parse import urlencode
 
 from arbora.data.synthetic import generate
 from arbora.training import train
@@ -38,6 +39,14 @@ BODIES = [
     {"conllu": CONLLU * 2},
     {"conllu": CONLLU},
 ]
+FORMS = [
+    {"data": "tafo ven. gu tafo ven!", "tokenizer": "", "tagger": "", "parser": ""},
+    {"data": "tafo ven gu", "tokenizer": "presegmented;ranges", "parser": "", "output": "vertical"},
+    {"data": CONLLU * 2, "tagger": "", "parser": "", "model": "small"},
+    {"data": "tafo ven\ngu\n", "input": "horizontal", "output": "horizontal"},
+]
+"""Parameters of /process."""
+PROCESS = "/process"
 ODD = [
     None,
     True,
@@ -130,19 +139,45 @@ def mutate_bytes(data: bytes, draw: random.Random) -> bytes:
     return bytes(changed)
 
 
+def make_form(draw: random.Random) -> tuple[str, bytes]:
+    """Content type and body of a form: encoded like a URL, or in parts."""
+    fields = dict(draw.choice(FORMS))
+    for _ in range(draw.choice([0, 1, 1, 2, 4])):
+        name = draw.choice([*fields, "input", "output", "model", "tokenizer", "zz", 'a"b'])
+        if draw.random() < 0.2:
+            fields.pop(name, None)
+        else:
+            fields[name] = str(draw.choice(ODD))
+    if draw.random() < 0.5:
+        return "application/x-www-form-urlencoded", urlencode(fields, errors="replace").encode()
+    boundary = draw.choice(["b", "b", "b", "--", "", "a" * 71])
+    parts = [
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+        for name, value in fields.items()
+    ]
+    body = "".join([*parts, f"--{boundary}--\r\n"])
+    return f"multipart/form-data; boundary={boundary}", body.encode("utf-8", "surrogatepass")
+
+
 def make_request(paths: list[tuple[str, str]], seed: int, number: int) -> bytes:
     """One request, as it is sent."""
     draw = random.Random(f"{seed}/{number}")
     method, path = draw.choice(paths)
-    body = b""
-    if method == "POST":
+    body, kind = b"", "application/json"
+    if path == PROCESS:
+        kind, body = make_form(draw)
+        if method == "GET":
+            path, body = f"{path}?{body.decode('latin-1').partition(chr(13))[0]}", b""
+        elif draw.random() < 0.2:
+            body = mutate_bytes(body, draw)
+    elif method == "POST":
         text = json.dumps(mutate_json(draw.choice(BODIES), draw), ensure_ascii=draw.random() < 0.5)
         body = text.encode("utf-8", "surrogatepass")
         if draw.random() < 0.2:
             body = mutate_bytes(body, draw)
     if draw.random() < 0.1:
         path += draw.choice(["/", "?q=%00", "/../..", "%2f", "\xe9", "//", "#", ";a=b"])
-    headers = [("Host", "localhost"), ("Connection", "close"), ("Content-Type", "application/json")]
+    headers = [("Host", "localhost"), ("Connection", "close"), ("Content-Type", kind)]
     headers.append(("Content-Length", str(len(body))))
     for _ in range(draw.choice([0, 0, 0, 1, 2])):
         headers.insert(draw.randint(0, len(headers)), draw.choice(ODD_HEADERS))
@@ -173,7 +208,7 @@ class Fuzzer:
 
     def __init__(self, folder: Path, seed: int) -> None:
         model = folder / "small.arbora"
-        shape = {"tree_bits": 12, "label_bits": 12, "only": "parser", "parser": "graph", "order": 1}
+        shape = {"tree_bits": 12, "label_bits": 12, "parser": "graph", "order": 1}
         train(list(generate(60, seed=1)), config={**shape, "parameters": {"epochs": 1}}).parser.save(model)
         command = [sys.executable, "-m", "arbora", "serve", "-m", str(model), "--port", "0", "--quiet"]
         self.log = (folder / "log").open("w+")
@@ -182,7 +217,9 @@ class Fuzzer:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/openapi.json") as response:
             document = json.load(response)
         self.paths = [(method.upper(), path) for path, item in document["paths"].items() for method in item]
-        self.paths += [pair for pair in self.paths if pair[0] == "POST"] * 3 + [("GET", "/")]
+        self.paths += [("POST", PROCESS)]
+        self.paths += [pair for pair in self.paths if pair[0] == "POST"] * 3
+        self.paths += [("GET", "/"), ("GET", "/models"), ("GET", PROCESS)]
         self.counts: Counter[str] = Counter()
         self.faults: list[str] = []
 
