@@ -203,7 +203,7 @@ def test_malformed_edits_are_rejected(page, body):
 
 
 def test_documented_requests_are_answered(tmp_path):
-    guide = (Path(__file__).resolve().parents[2] / "docs" / "annotate.md").read_text()
+    guide = (Path(__file__).resolve().parents[2] / "docs" / "annotate-api.md").read_text()
     page = Page(tmp_path, 3 * BOTH)
     lines = re.findall(r"^\$ curl -s localhost:8080(\S+)(?:.* -d '(.*)')?", guide, flags=re.MULTILINE)
     assert len(lines) > 4

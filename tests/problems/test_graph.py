@@ -16,7 +16,7 @@ from arbora.problems import GraphProblem
 from arbora.registry import learners
 
 FOR_TOYS = {
-    "pegasos": {"lam": 0.1, "k": 3},
+    "pegasos": {"lam": 0.1, "k": 3, "epochs": 8},
     "one_slack": {"C": 100.0, "epsilon": 0.01, "epochs": 12},
     "log_linear": {"iterations": 5},
     "exponentiated_gradient": {"epochs": 12},
