@@ -9,11 +9,11 @@
 Tables are printed in Markdown, for `scripts/tables.py`.
 
 An annotator answers with the gold head and label of a word. One head is one decision, whether the parser's
-proposal was right or wrong; confirming is cheaper for a human, but counts the same. A parser (first order,
-non-projective, `adagrad`, 5 epochs, gold tags) is trained anew after each batch, from all decisions so far.
+proposal was right or wrong; confirming is cheaper for a human, but counts the same. After each batch, a
+parser learns anew from all decisions so far, as that of `arbora annotate` does (non-projective, gold tags).
 Strategies: whole sentences at random; whole sentences with the most expected errors per word; single arcs by
 `diversity` of `arbora.annotation.doubt`. LAS is that of the test part, on all words; the details of
-strategies were chosen on dev parts. A batch is 400 decisions, or a fifth of those made if that is more;
+strategies were chosen on dev parts. A batch is 200 decisions, or a tenth of those made if that is more;
 decisions are interpolated between batches.
 """
 
@@ -34,46 +34,23 @@ import numpy as np
 from treebanks import DATA
 
 from arbora.annotation.doubt import arc_features, decaying_order
+from arbora.annotation.learner import learn
 from arbora.annotation.suspicious import suspicious_arcs
 from arbora.data.columns import Columns
 from arbora.data.treebank import read_columns
 from arbora.induction.induce import induce
 from arbora.parsing.parser import Parser
-from arbora.progress import Silent
-from arbora.training.config import TrainConfig
-from arbora.training.parser import ParserTraining
-from arbora.training.stacking import Guide
+from arbora.pipeline.pipeline import Pipeline
 
 TREEBANKS = ("UD_Hungarian-Szeged", "UD_Greek-GDT", "UD_Turkish-IMST", "UD_Slovenian-SST_r2.13")
 STRATEGIES = ("random sentences", "doubtful sentences", "doubtful arcs")
 GOAL = 0.95
-BATCH, GROWTH = 400, 0.2
-BITS, EPOCHS = 18, 5
+BATCH, GROWTH = 200, 0.1
 
 
 def part(name: str, which: str) -> Columns:
     """A part of a treebank."""
     return read_columns(next((DATA / name).glob(f"*{which}.conll*")))
-
-
-def learn(columns: Columns, guide: str | None = None, seed: int = 0) -> Parser:
-    """The parser that learned from the known heads; `guide` is the file of a parser whose trees it sees."""
-    config = TrainConfig(
-        parser="graph",
-        order=1,
-        trees="nonprojective",
-        roots="single",
-        learner="adagrad",
-        parameters={"epochs": EPOCHS},
-        tree_bits=BITS,
-        label_bits=BITS,
-        only="parser",
-        seed=seed,
-        stack=guide,
-    )
-    return ParserTraining(
-        columns, None, config, 1, Silent(), guide=None if guide is None else Guide.load(guide)
-    ).run()[0]
 
 
 def scores(parser: Parser, gold: Columns) -> tuple[float, float]:
@@ -148,7 +125,7 @@ def curve(gold: Columns, test: Columns, how: str, goal: float) -> Iterator[dict[
     while not annotator.known.all():
         batch = max(BATCH, int(GROWTH * annotator.decisions))
         annotator.ask(how, batch, parser)
-        parser = learn(annotator.touched())
+        parser = learn(annotator.touched(), trees="nonprojective").parser
         uas, las = scores(parser, test)
         say(f"  {how}: {annotator.decisions:,} decisions, LAS {las:.2f}")
         yield {"strategy": how, "decisions": annotator.decisions, "uas": uas, "las": las}
@@ -159,7 +136,7 @@ def curve(gold: Columns, test: Columns, how: str, goal: float) -> Iterator[dict[
 def decisions(name: str, strategies: Sequence[str] = STRATEGIES) -> Iterator[dict[str, Any]]:
     """The curves of strategies on a treebank."""
     gold, test = part(name, "train"), part(name, "test")
-    full = scores(learn(gold), test)[1]
+    full = scores(learn(gold, trees="nonprojective").parser, test)[1]
     say(f"{name}: LAS {full:.2f} from {gold.words:,} words; the goal is {GOAL * full:.2f}")
     about = {"treebank": name, "words": gold.words, "full": full}
     for how in strategies:
@@ -176,14 +153,15 @@ def nothing(name: str) -> Iterator[dict[str, Any]]:
         induce(hidden, config={"only": "parser"}).save(induced)
         for start in (str(induced), None):
             annotator = Annotator(gold)
-            parser = None if start is None else Parser.load(start)
+            model = None if start is None else Pipeline(parser=Parser.load(start))
+            parser = None if model is None else model.parser
             row: dict[str, Any] = {"treebank": name, "start": "induction" if start else "nothing"}
             if parser is not None:
                 row["0"] = scores(parser, test)
             for goal in (100, 200, 350, 500, 750, 1000):
                 how = "doubtful arcs" if annotator.decisions else "random sentences"
                 annotator.ask(how, goal - annotator.decisions, parser)
-                parser = learn(annotator.touched(), start)
+                parser = learn(annotator.touched(), model, start, trees="nonprojective").parser
                 row[str(goal)] = scores(parser, test)
                 say(f"  {name}, {row['start']}, {annotator.decisions:,} decisions: {row[str(goal)]}")
             yield row
