@@ -282,7 +282,24 @@ def test_likely_arcs_are_added_around_the_given_ones():
     assert np.array_equal(learner.with_likely_arcs(parts, model, 1.0).heads, parts.heads)
 
 
-def test_one_crossing_tree_does_not_stop_a_projective_learner():
+def test_few_decisions_are_learned_from_alone(monkeypatch):
+    """Likely arcs around them would mostly be errors."""
+    parts = columns_of([with_some_heads(sentence, {1, 2}) for sentence in GOLD])
+    decided = int((parts.heads >= 0).sum())
+    asked = []
+    monkeypatch.setattr(learner, "with_likely_arcs", lambda columns, parser: asked.append(1) or columns)
+    for columns, enough, times in [
+        (parts, decided + 1, 0),
+        (parts, decided, 1),
+        (columns_of(GOLD), 0, 1),  # nothing is open
+    ]:
+        monkeypatch.setattr(learner, "ENOUGH", enough)
+        learner.learn(columns)
+        assert len(asked) == times
+
+
+def test_one_crossing_tree_does_not_stop_a_projective_learner(monkeypatch):
+    monkeypatch.setattr(learner, "ENOUGH", 0)
     crossing = replace(GOLD[0], heads=(3, 4, 0, 3, *[3] * (len(GOLD[0]) - 4)))
     columns = columns_of(
         [with_some_heads(crossing, {1, 2, 3}), *(with_some_heads(s, {1, 2}) for s in GOLD[1:])]

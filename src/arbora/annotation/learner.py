@@ -7,7 +7,8 @@ Where there is no model, one is induced from words alone. A parser then learns f
 decided (`adagrad` makes them probable, whatever the rest of the tree); the trees of the first model are
 features, so that its knowledge is kept. Doubtful arcs are decided first, so easy ones would be missing: a
 second parser also learns from the arcs that the first one finds likelier than all others, around the decided
-ones. LAS of such a parser grows faster with the number of decisions (benchmarks/annotation.py).
+ones. From about 1,000 decisions on, LAS of such a parser grows faster (benchmarks/annotation.py); before, it
+would learn too many errors.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ REQUEST, MODEL = "request.json", "model.arbora"
 WORDS, TAGGED, TRAIN = "words.conllu", "tagged.conllu", "train.conllu"
 SUSPICIOUS, INVALID = "suspicious.json", "invalid.json"
 EPOCHS = 8
+ENOUGH = 1000
+"""Decided heads from which likely arcs are learned, too."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,7 @@ def learn(
         stack=None if guide is None else path,
     )
     parser = _train(columns, config, guide)
-    if np.any(columns.heads < 0):
+    if ENOUGH <= np.count_nonzero(columns.heads >= 0) < columns.words:
         parser = _train(with_likely_arcs(columns, parser), config, guide)
     return Pipeline(parser=parser) if start is None else replace(start, parser=parser)
 
