@@ -43,6 +43,10 @@ MOST_SAMPLES = 1_000_000
 Answer = TypeVar("Answer")
 
 
+MOST_ROUNDING = 1e-3
+"""Of an entropy or a divergence, in nats; larger errors are refused."""
+
+
 @overload
 def argmax(scores: NDArray[Any], **options: Unpack[Options]) -> Best: ...
 @overload
@@ -310,9 +314,6 @@ def _expected_score(marginal: Any, relative: Parts) -> float | None:
         return None  # so large scores, which cancel only nearly, do not matter
     # Parts of probability 0 may be forbidden: 0 * -inf counts 0.
     return _sum_of(np.concatenate([m[m > 0.0] * s[m > 0.0] for m, s in pairs]), "entropy")
-
-
-MOST_ROUNDING = 1e-3
 
 
 def _sum_of(terms: Doubles, query: str) -> float:

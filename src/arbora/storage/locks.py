@@ -29,7 +29,7 @@ def locked(target: str | os.PathLike[str], reason: str = WRITTEN) -> Iterator[No
 
     `reason` says why, and what to do. The lock is a file `.NAME.lock` next to the target. The system releases
     it when a process ends, however that happens. On file systems without locks, and for devices, nothing is
-    locked. Temporary files of the target that nobody has written for an hour are removed.
+    locked. Also removes temporary files of the target that are more than an hour old.
     """
     path = Path(target).resolve()
     if fcntl is None or is_special(path):
